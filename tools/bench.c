@@ -72,20 +72,20 @@ static void write_figure(clpi_json *json, const trace_cost_table *table,
 static void write_table(clpi_json *json, const trace_cost_table *table)
 {
   const trace_cost_curve *sizes = &table->curves[TRACE_COST_ALLOCATE];
-  clpi_json_begin_object(json, NULL);
+  clpi_json_begin(json, NULL, '{');
   clpi_json_string(json, "allocator", table->allocator);
   for (size_t i = BY_SIZE; i < TRACE_COST_OPERATIONS; i++)
     write_figure(json, table, &figures[i], 1);
-  clpi_json_begin_array(json, "costs");
+  clpi_json_begin(json, "costs", '[');
   for (size_t j = 0; j < sizes->count; j++) {
-    clpi_json_begin_object(json, NULL);
+    clpi_json_begin(json, NULL, '{');
     clpi_json_unsigned(json, "bytes", sizes->points[j].bytes);
     for (size_t i = 0; i < BY_SIZE; i++)
       write_figure(json, table, &figures[i], sizes->points[j].bytes);
-    clpi_json_end_object(json);
+    clpi_json_end(json, '}');
   }
-  clpi_json_end_array(json);
-  clpi_json_end_object(json);
+  clpi_json_end(json, ']');
+  clpi_json_end(json, '}');
 }
 
 static void print(const trace_costs *costs)
@@ -99,15 +99,14 @@ static void print(const trace_costs *costs)
 
 static void print_json(const trace_costs *costs)
 {
-  clpi_json json = clpi_json_start(stdout);
-  clpi_json_begin_object(&json, NULL);
+  clpi_json json = {.file = stdout};
+  clpi_json_begin(&json, NULL, '{');
   clpi_json_string(&json, "device", *costs->device ? costs->device : NULL);
-  clpi_json_begin_array(&json, "allocators");
+  clpi_json_begin(&json, "allocators", '[');
   for (size_t i = 0; i < costs->count; i++)
     write_table(&json, &costs->tables[i]);
-  clpi_json_end_array(&json);
-  clpi_json_end_object(&json);
-  clpi_json_finish(&json);
+  clpi_json_end(&json, ']');
+  clpi_json_end(&json, '}');
 }
 
 /* --- measuring --- */

@@ -102,11 +102,11 @@ static void write_opencl_device(clpi_json *json, const clpi_device *device)
   clpi_json_unsigned(json, "global_memory_bytes", device->bytes);
   clpi_json_unsigned(json, "max_allocation_bytes", device->max_block_bytes);
   clpi_json_unsigned(json, "base_alignment_bytes", device->alignment_bytes);
-  clpi_json_begin_array(json, "svm");
+  clpi_json_begin(json, "svm", '[');
   for (size_t i = 0; i < SVM_KINDS; i++)
     if (device->svm >> i & 1)
       clpi_json_string(json, NULL, svm_kinds[i]);
-  clpi_json_end_array(json);
+  clpi_json_end(json, ']');
   clpi_json_bool(json, "migrates", device->opencl >= 120);
 }
 
@@ -122,51 +122,50 @@ static void write_cuda_device(clpi_json *json, const clpi_device *device)
 static void write_devices(clpi_json *json, const clpi_devices *list, clpi_backend backend,
                           size_t platform)
 {
-  clpi_json_begin_array(json, "devices");
+  clpi_json_begin(json, "devices", '[');
   for (size_t i = 0; i < list->count; i++) {
     const clpi_device *device = &list->devices[i];
     if (device->backend != backend || device->platform != platform)
       continue;
-    clpi_json_begin_object(json, NULL);
+    clpi_json_begin(json, NULL, '{');
     if (backend == CLPI_OPENCL)
       write_opencl_device(json, device);
     else
       write_cuda_device(json, device);
-    clpi_json_end_object(json);
+    clpi_json_end(json, '}');
   }
-  clpi_json_end_array(json);
+  clpi_json_end(json, ']');
 }
 
 static void print_json(const clpi_devices *list)
 {
-  clpi_json json = clpi_json_start(stdout);
-  clpi_json_begin_object(&json, NULL);
+  clpi_json json = {.file = stdout};
+  clpi_json_begin(&json, NULL, '{');
   clpi_json_string(&json, "version", clp_version());
-  clpi_json_begin_array(&json, "allocators");
+  clpi_json_begin(&json, "allocators", '[');
   for (size_t i = 0; i < CLPI_ALLOCATOR_KINDS; i++)
     if (clpi_allocators[i].create)
       clpi_json_string(&json, NULL, clpi_allocators[i].name);
-  clpi_json_end_array(&json);
+  clpi_json_end(&json, ']');
   clpi_json_bool(&json, "opencl", clpi_allocators[CLPI_ALLOCATOR_CL_DEFERRED].create != NULL);
-  clpi_json_begin_array(&json, "platforms");
+  clpi_json_begin(&json, "platforms", '[');
   for (size_t i = 0; i < list->platform_count; i++) {
     const clpi_platform *platform = &list->platforms[i];
-    clpi_json_begin_object(&json, NULL);
+    clpi_json_begin(&json, NULL, '{');
     clpi_json_unsigned(&json, "id", i);
     write_text(&json, "name", platform->name);
     write_text(&json, "version", platform->version);
     write_text(&json, "vendor", platform->vendor);
     write_devices(&json, list, CLPI_OPENCL, i);
-    clpi_json_end_object(&json);
+    clpi_json_end(&json, '}');
   }
-  clpi_json_end_array(&json);
-  clpi_json_begin_object(&json, "cuda");
+  clpi_json_end(&json, ']');
+  clpi_json_begin(&json, "cuda", '{');
   write_text(&json, "version", list->cuda_version);
   clpi_json_string(&json, "missing", *list->cuda_version ? NULL : list->missing[CLPI_CUDA]);
   write_devices(&json, list, CLPI_CUDA, 0);
-  clpi_json_end_object(&json);
-  clpi_json_end_object(&json);
-  clpi_json_finish(&json);
+  clpi_json_end(&json, '}');
+  clpi_json_end(&json, '}');
 }
 
 static int run(clpi_arguments *arguments)
