@@ -1,39 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 #include "layers.h"
 
-#include "child.h"
 #include "devices.h"
 #include "program.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char unused_variable[] = "CLPOOL_LAYER_UNUSED";
 
-int clpi_layers_set_variable(const char *variable, const char *value)
+void clpi_layers_set_variable(const char *variable, const char *value)
 {
-  return setenv(variable, value, 1) ? clpi_misuse("no host memory to set %s", variable)
-                                    : CLPI_EXIT_SUCCESS;
+  if (setenv(variable, value, 1))
+    exit(clpi_misuse("no host memory to set %s", variable));
 }
 
 /* Puts a file's name before those of a list, with a colon between them. */
-static int put_before(const char *variable, const char *file)
+static void put_before(const char *variable, const char *file)
 {
   const char *others = getenv(variable);
   bool has_others = others && *others;
   char *list;
   if (asprintf(&list, "%s%s%s", file, has_others ? ":" : "", has_others ? others : "") < 0)
-    return clpi_misuse("no host memory to set %s", variable);
-  int code = clpi_layers_set_variable(variable, list);
+    exit(clpi_misuse("no host memory to set %s", variable));
+  clpi_layers_set_variable(variable, list);
   free(list);
-  return code;
 }
 
 /* --- the layer --- */
@@ -75,21 +77,20 @@ static bool has_layers(const char *loader)
  * to them. Without either, programs keep their own. The program may change its working directory.
  * Under an auditor, glibc has less room for libraries' thread-local variables: jemalloc's need
  * more. */
-static int set_loader(const char *library)
+static void set_loader(const char *library)
 {
   const char *named = secure_getenv("CLPOOL_LOADER");
   const int folder = (int)(strrchr(library, '/') - library);
-  char file[PATH_MAX], loader[PATH_MAX], auditor[PATH_MAX];
+  char file[PATH_MAX], path[PATH_MAX];
   snprintf(file, sizeof(file), "%.*s/libOpenCL.so.1", folder, library);
   const char *found = named ? named : access(file, F_OK) ? CLPI_LOADER : file;
-  int code = clpi_layers_set_variable("CLPOOL_LOADER", realpath(found, loader) ? loader : found);
-  if (code || !has_layers(found))
-    return code;
+  const bool is_of_use = has_layers(found);
+  clpi_layers_set_variable("CLPOOL_LOADER", realpath(found, path) ? path : found);
   snprintf(file, sizeof(file), "%.*s/libclpool-audit.so", folder, library);
-  if (!realpath(file, auditor) || strchr(auditor, ':'))
-    return code;
-  code = put_before("LD_AUDIT", auditor);
-  return code ? code : put_before("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=4096");
+  if (!is_of_use || !realpath(file, path) || strchr(path, ':'))
+    return;
+  put_before("LD_AUDIT", path);
+  put_before("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=4096");
 }
 
 int clpi_layers_set(const char *file)
@@ -101,15 +102,102 @@ int clpi_layers_set(const char *file)
   /* The program may change its working directory. */
   const char *whole = strchr(library, '/') && realpath(library, path) ? path : library;
   int code = check_layer(whole, named ? "" : " ('make install' puts it there)");
-  if (!code)
-    code = put_before("OPENCL_LAYERS", whole);
-  return code ? code : set_loader(strchr(library, '/') ? library : installed);
+  if (code)
+    return code;
+  put_before("OPENCL_LAYERS", whole);
+  set_loader(strchr(library, '/') ? library : installed);
+  return CLPI_EXIT_SUCCESS;
 }
 
 /* --- the program --- */
 
+/* What a terminal sends reaches the child by itself, so we only outlive it; what is sent to us
+ * alone is passed on. */
+enum { NOT_FOUND = 127, NOT_RUN = 126 };
+
+static volatile sig_atomic_t child; /* 0: none */
+
+static void pass_on(int number)
+{
+  int code = errno;
+  if (child > 0)
+    (void)kill((pid_t)child, number);
+  errno = code;
+}
+
+/* Sets an action where the signal is not ignored already, as under nohup; whether it was not. */
+static bool set_action(int number, void (*action)(int))
+{
+  struct sigaction before;
+  const struct sigaction wanted = {.sa_handler = action}; /* no restart: waitpid is interrupted */
+  if (sigaction(number, NULL, &before) || before.sa_handler == SIG_IGN)
+    return false;
+  return sigaction(number, &wanted, NULL) == 0;
+}
+
+static int spawn(char **argv, const sigset_t *ignored, const sigset_t *mask, pid_t *process)
+{
+  posix_spawnattr_t attributes;
+  int code = posix_spawnattr_init(&attributes);
+  if (code)
+    return code;
+  (void)posix_spawnattr_setsigdefault(&attributes, ignored);
+  (void)posix_spawnattr_setsigmask(&attributes, mask);
+  (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  code = posix_spawnp(process, argv[0], NULL, &attributes, argv, environ);
+  (void)posix_spawnattr_destroy(&attributes);
+  return code;
+}
+
+/* Runs argv[0], looked for as a shell does, and waits for its end. An exit code of ours after a
+ * complaint if it cannot be run: 127 if there is none, else 126, as shells have it. `*status` is
+ * how it ended. */
+static int run_child(char **argv, int *status)
+{
+  static const int both_get[] = {SIGINT, SIGQUIT}, for_us[] = {SIGTERM, SIGHUP};
+  sigset_t held, before, ignored;
+  pid_t process = 0;
+  sigemptyset(&ignored);
+  sigemptyset(&held);
+  for (size_t i = 0; i < 2; i++) {
+    sigaddset(&held, for_us[i]);
+    if (set_action(both_get[i], SIG_IGN))
+      sigaddset(&ignored, both_get[i]);
+  }
+  sigprocmask(SIG_BLOCK, &held, &before); /* until it is known whom to pass them on to */
+  for (size_t i = 0; i < 2; i++)
+    (void)set_action(for_us[i], pass_on);
+  int code = spawn(argv, &ignored, &before, &process);
+  child = code ? 0 : process;
+  sigprocmask(SIG_SETMASK, &before, NULL);
+  if (code) {
+    clpi_complain("cannot run %s: %s", argv[0], strerror(code));
+    return code == ENOENT ? NOT_FOUND : NOT_RUN;
+  }
+  while (waitpid(process, status, 0) < 0 && errno == EINTR)
+    ;
+  child = 0;
+  return CLPI_EXIT_SUCCESS;
+}
+
+/* The exit code of a child that ended with `status`, as waitpid has it. If a signal ended the
+ * child, the same signal ends this process. */
+static int end_likewise(int status)
+{
+  const struct rlimit no_core = {0, 0};
+  if (WIFEXITED(status))
+    return WEXITSTATUS(status);
+  int number = WTERMSIG(status);
+  (void)setrlimit(RLIMIT_CORE, &no_core); /* the child's is the one of interest */
+  (void)signal(number, SIG_DFL);
+  (void)raise(number);
+  return 128 + number;
+}
+
+/* --- whether the layer was of use --- */
+
 /* Names a file that the layer removes when it is of use (layer/dispatch.c); "" without one. */
-static int set_unused(char path[PATH_MAX])
+static void set_unused(char path[PATH_MAX])
 {
   const char *named = secure_getenv("TMPDIR");
   const char *folder = named && *named == '/' ? named : P_tmpdir;
@@ -117,12 +205,12 @@ static int set_unused(char path[PATH_MAX])
   int file = mkstemp(path);
   if (file >= 0) {
     close(file);
-    return clpi_layers_set_variable(unused_variable, path);
+    clpi_layers_set_variable(unused_variable, path);
+    return;
   }
   clpi_complain("cannot see whether the layer is used, by a file in %s: %s", folder,
                 strerror(errno));
   *path = '\0';
-  return CLPI_EXIT_SUCCESS;
 }
 
 static void tell_why_unused(const char *program, const char *loss)
@@ -145,9 +233,8 @@ int clpi_layers_run(char **program, const char *loss)
 {
   const char *outer = secure_getenv(unused_variable); /* of a clpool that runs this one */
   char unused[PATH_MAX];
-  int status, code = set_unused(unused);
-  if (!code)
-    code = clpi_child_run(program, &status);
+  set_unused(unused);
+  int status, code = run_child(program, &status);
   struct stat found;
   bool is_used = stat(unused, &found) != 0;
   if (is_used && *unused && outer)
@@ -157,5 +244,5 @@ int clpi_layers_run(char **program, const char *loss)
   else if (!code && !is_used)
     tell_why_unused(program[0], loss);
   (void)unlink(unused);
-  return code ? code : clpi_child_end_likewise(status);
+  return code ? code : end_likewise(status);
 }

@@ -9,8 +9,8 @@
  * exit code, after a complaint if the layer cannot be used. */
 int clpi_layers_set(const char *file);
 
-/* Sets a variable for the program; an exit code, after a complaint if that fails. */
-int clpi_layers_set_variable(const char *variable, const char *value);
+/* Sets a variable for the program. Ends this one after a complaint if that fails. */
+void clpi_layers_set_variable(const char *variable, const char *value);
 
 /* Runs a program in that environment, and ends as it does: returns its exit code, or ends by its
  * signal. If the layer was of no use by then, complains in one line, which ends in `loss`: what the

@@ -352,7 +352,7 @@ static int read_option(const clpi_option *option, const clpi_command *command,
 {
   int code = read_value(option, optarg, arguments);
   if (!code && option->variable && command->operands == CLPI_PROGRAM)
-    code = clpi_layers_set_variable(option->variable, option->value ? optarg : "1");
+    clpi_layers_set_variable(option->variable, option->value ? optarg : "1");
   return code;
 }
 

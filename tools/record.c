@@ -14,88 +14,63 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-typedef struct recording {
-  const char *output;
-  char path[PATH_MAX];
-  int file; /* open until the program has ended, so that the reader of a pipe sees one end; -1: each
-             * process has its own */
-} recording;
-
-/* --- the file --- */
-
-static int cannot_record(const recording *run, const char *reason)
+static int cannot_record(const char *output, const char *reason)
 {
-  return clpi_misuse("cannot record to %s: %s", run->output, reason);
+  return clpi_misuse("cannot record to %s: %s", output, reason);
 }
 
-/* The file's name is left as it is: only the layer's %p are ids, so that a link's target may have
- * one. The layer would take one in the folder's name for an id, too. */
-static int name_path(recording *run)
+/* Gives the layer the path of the file. Its name is left as it is: only the layer's %p are ids, so
+ * that a link's target may have one. The layer would take one in the folder's name for an id, too.
+ * Of a file for each process, only the folder can be looked at. */
+static int set_path(const char *output)
 {
-  char folder[PATH_MAX];
-  const char *name = strrchr(run->output, '/');
-  name = name ? name + 1 : run->output;
-  const size_t length = (size_t)(name - run->output);
-  snprintf(run->path, sizeof(run->path), "%.*s.", (int)length, run->output);
-  if (!realpath(run->path, folder))
-    return cannot_record(run, strerror(errno));
+  char folder[PATH_MAX], path[PATH_MAX];
+  const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output;
+  snprintf(path, sizeof(path), "%.*s.", (int)(name - output), output);
+  if (!realpath(path, folder))
+    return cannot_record(output, strerror(errno));
   if (strstr(folder, "%p"))
-    return cannot_record(run, "its folder has %p in its name");
-  if (snprintf(run->path, sizeof(run->path), "%s/%s", folder, name) >= (int)sizeof(run->path))
-    return cannot_record(run, strerror(ENAMETOOLONG));
+    return cannot_record(output, "its folder has %p in its name");
+  if (snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
+    return cannot_record(output, strerror(ENAMETOOLONG));
+  if (strstr(name, "%p") && access(folder, W_OK | X_OK))
+    return cannot_record(output, strerror(errno));
+  clpi_layers_set_variable("CLPOOL_LAYER_TRACE", path);
   return CLPI_EXIT_SUCCESS;
 }
 
-/* Made or emptied, unless another process records to it; the layer does the writing. */
-static int open_output(recording *run)
+/* Makes or empties the file, unless another process records to it; the layer does the writing. */
+static int open_output(const char *output, int *file)
 {
-  run->file = open(run->output, O_RDWR | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
-  if (run->file < 0)
-    return cannot_record(run, strerror(errno));
-  if (flock(run->file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
-    return cannot_record(run, "another process does so now");
   struct stat found;
-  bool is_known = fstat(run->file, &found) == 0;
-  if (!is_known || (S_ISREG(found.st_mode) && ftruncate(run->file, 0)))
-    return cannot_record(run, strerror(errno));
-  (void)flock(run->file, LOCK_UN);
+  *file = open(output, O_RDWR | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+  if (*file < 0)
+    return cannot_record(output, strerror(errno));
+  if (flock(*file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+    return cannot_record(output, "another process does so now");
+  if (fstat(*file, &found) || (S_ISREG(found.st_mode) && ftruncate(*file, 0)))
+    return cannot_record(output, strerror(errno));
+  (void)flock(*file, LOCK_UN);
   return CLPI_EXIT_SUCCESS;
-}
-
-/* A file for each process: only the folder can be looked at. */
-static int check_folder(recording *run)
-{
-  const char *end = strrchr(run->path, '/');
-  char folder[PATH_MAX];
-  snprintf(folder, sizeof(folder), "%.*s/", (int)(end - run->path), run->path);
-  return access(folder, W_OK | X_OK) ? cannot_record(run, strerror(errno)) : CLPI_EXIT_SUCCESS;
-}
-
-/* --- the command --- */
-
-static int record(recording *run, char **program)
-{
-  const bool has_one_file = !strstr(run->output, "%p");
-  int code = name_path(run);
-  if (!code)
-    code = clpi_layers_set("libclpool-record.so");
-  if (!code)
-    code = clpi_layers_set_variable("CLPOOL_LAYER_TRACE", run->path);
-  if (!code)
-    code = has_one_file ? open_output(run) : check_folder(run);
-  return code ? code : clpi_layers_run(program, "nothing is recorded");
 }
 
 static int run(clpi_arguments *arguments)
 {
-  recording run = {.output = arguments->output, .file = -1};
-  if (!run.output)
+  const char *output = arguments->output;
+  int file = -1; /* open until the program has ended, so that the reader of a pipe sees one end */
+  if (!output)
     return clpi_misuse("-o is missing, the file for the trace (see clpool record --help)");
   if (!CLPI_HAS_LAYER)
     return clpi_misuse("this clpool is built without the layer that records");
-  int code = record(&run, arguments->traces);
-  if (run.file >= 0)
-    close(run.file);
+  int code = set_path(output);
+  if (!code)
+    code = clpi_layers_set("libclpool-record.so");
+  if (!code && !strstr(output, "%p"))
+    code = open_output(output, &file);
+  if (!code)
+    code = clpi_layers_run(arguments->traces, "nothing is recorded");
+  if (file >= 0)
+    close(file);
   return code;
 }
 

@@ -32,7 +32,6 @@ libclpool_trace_la_LIBADD = $(ZLIB_LIBS) -lm
 tools_clpool_SOURCES = \
 	tools/allocators.c tools/allocators.h \
 	tools/bench.c \
-	tools/child.c tools/child.h \
 	tools/completion.c \
 	tools/cost_source.c tools/cost_source.h \
 	tools/devices.c tools/devices.h \
