@@ -79,7 +79,7 @@ static void try_all(program *of, const char *path, const trace_tune_options *opt
 {
   trace_reader *reader;
   trace_spool spool = {0};
-  if (trace_open(path, &reader) || trace_spool_read(&spool, reader))
+  if (trace_open(-1, path, &reader) || trace_spool_read(&spool, reader))
     fail();
   for (size_t i = 0; i < all_count; i++) {
     of->outcomes[i].setting = all[i];

@@ -60,9 +60,9 @@ static void draw(const char *label, double part, uint64_t operations)
   fprintf(stderr, "\r%.*s\033[K", columns, line);
 }
 
-void clpi_progress_update(clpi_progress *progress, uint64_t done, uint64_t total,
-                          uint64_t operations)
+void clpi_progress_update(void *bar, uint64_t done, uint64_t total, uint64_t operations)
 {
+  clpi_progress *progress = bar;
   if (!progress->is_watched)
     return;
   uint64_t time = clpi_now();

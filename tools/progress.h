@@ -18,9 +18,9 @@ typedef struct clpi_progress {
 
 clpi_progress clpi_progress_begin(const char *label);
 
-/* Draws the bar if it is time to. `total` 0: unknown, then `operations` are told. */
-void clpi_progress_update(clpi_progress *progress, uint64_t done, uint64_t total,
-                          uint64_t operations);
+/* Draws the bar, a clpi_progress, if it is time to. `total` 0: unknown, then `operations` are told.
+ */
+void clpi_progress_update(void *bar, uint64_t done, uint64_t total, uint64_t operations);
 
 /* Clears the bar. */
 void clpi_progress_end(clpi_progress *progress);

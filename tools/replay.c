@@ -13,36 +13,37 @@ typedef struct replay_setup {
   clpi_opened opened;
 } replay_setup;
 
-static clp_status replay(const replay_setup *setup, bool pooled, trace_replay_result *result)
+/* Of a NULL `result`, finds the scale. */
+static clp_status replay(const replay_setup *setup, const char *label, bool pooled,
+                         trace_replay_result *result)
 {
-  clpi_progress bar = clpi_progress_begin(pooled ? "replay with a pool" : "replay without a pool");
-  trace_replay_options options = clpi_replay_with_bar(&setup->arguments->replay, &bar);
+  clpi_progress bar = clpi_progress_begin(label);
+  trace_replay_options options = setup->arguments->replay;
+  options.on_progress = clpi_progress_update;
+  options.user_data = &bar;
   options.pooled = pooled;
-  clp_status status = trace_replay(setup->reader, setup->opened.allocator, &options, result);
+  clp_status status = result
+                          ? trace_replay(setup->reader, setup->opened.allocator, &options, result)
+                          : trace_replay_fit_scale(setup->reader, setup->opened.allocator, &options,
+                                                   &setup->arguments->replay.scale);
   clpi_progress_end(&bar);
   return status;
 }
 
-static clp_status find_scale(replay_setup *setup)
+static clp_status replay_all(const replay_setup *setup, trace_replay_result results[2])
 {
-  clpi_progress bar = clpi_progress_begin("fitting the scale");
-  trace_replay_options options = clpi_replay_with_bar(&setup->arguments->replay, &bar);
-  clp_status status = trace_replay_fit_scale(setup->reader, setup->opened.allocator, &options,
-                                             &setup->arguments->replay.scale);
-  clpi_progress_end(&bar);
-  return status;
-}
-
-static clp_status replay_all(replay_setup *setup, clpi_replay_report *report)
-{
+  static const char bare[] = "replay without a pool";
   const clpi_arguments *arguments = setup->arguments;
-  clp_status status = arguments->replay.scale <= 0.0 ? find_scale(setup) : CLP_SUCCESS;
+  clp_status status = CLP_SUCCESS;
+  if (arguments->replay.scale <= 0.0)
+    status = replay(setup, "fitting the scale", true, NULL);
   if (!status)
-    status = replay(setup, !arguments->is_bare, &report->results[0]);
+    status = replay(setup, arguments->is_bare ? bare : "replay with a pool", !arguments->is_bare,
+                    &results[0]);
   if (!status && arguments->compares)
     status = trace_rewind(setup->reader);
   if (!status && arguments->compares)
-    status = replay(setup, false, &report->results[1]);
+    status = replay(setup, bare, false, &results[1]);
   return status;
 }
 
@@ -53,7 +54,7 @@ static int replay_and_report(replay_setup *setup)
                                .allocator = clpi_allocators[arguments->choice.kind].name,
                                .device_name = setup->opened.device.name};
   const trace_replay_result *result = &report.results[0];
-  clp_status status = replay_all(setup, &report);
+  clp_status status = replay_all(setup, report.results);
   if (status)
     return clpi_failed(status);
   clpi_tell_left_out(setup->reader);

@@ -25,7 +25,9 @@ typedef struct report_setup {
 static clp_status survey(const report_setup *setup)
 {
   clpi_progress bar = clpi_progress_begin("replay with a pool");
-  trace_replay_options options = clpi_replay_with_bar(&setup->arguments->replay, &bar);
+  trace_replay_options options = setup->arguments->replay;
+  options.on_progress = clpi_progress_update;
+  options.user_data = &bar;
   clp_status status = trace_survey_take(setup->survey, setup->reader, setup->allocator, &options);
   clpi_progress_end(&bar);
   return status;

@@ -8,7 +8,7 @@
 
 int clpi_open_trace(const char *path, bool is_lenient, trace_reader **reader)
 {
-  clp_status status = trace_open(path, reader);
+  clp_status status = trace_open(-1, path, reader);
   if (status)
     return clpi_failed(status);
   (*reader)->notes.is_lenient = is_lenient;
@@ -32,17 +32,4 @@ int clpi_nothing_to(const char *command, const trace_reader *reader)
 {
   return clpi_complain("%s: no allocation is recorded there, so there is nothing to %s",
                        reader->lines.name, command);
-}
-
-static void show_progress(const trace_replay_progress *progress, void *bar)
-{
-  clpi_progress_update(bar, progress->done_bytes, progress->total_bytes, progress->operations);
-}
-
-trace_replay_options clpi_replay_with_bar(const trace_replay_options *options, clpi_progress *bar)
-{
-  trace_replay_options with_bar = *options;
-  with_bar.on_progress = show_progress;
-  with_bar.user_data = bar;
-  return with_bar;
 }

@@ -3,9 +3,7 @@
 #ifndef CLPOOL_TOOLS_TRACE_INPUT_H
 #define CLPOOL_TOOLS_TRACE_INPUT_H
 
-#include "progress.h"
 #include "trace/reader.h"
-#include "trace/replay.h"
 
 #include <stdbool.h>
 
@@ -17,8 +15,5 @@ void clpi_tell_left_out(trace_reader *reader);
 
 /* Complains that the trace has no allocation to `command`, such as "tune". Returns an exit code. */
 int clpi_nothing_to(const char *command, const trace_reader *reader);
-
-/* `options` with progress shown by `bar`, which must live as long as they are used. */
-trace_replay_options clpi_replay_with_bar(const trace_replay_options *options, clpi_progress *bar);
 
 #endif

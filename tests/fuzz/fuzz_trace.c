@@ -70,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t length)
   trace_reader *reader = NULL;
   clp_status first = CLP_SUCCESS, second = CLP_SUCCESS;
   int descriptor = fuzz_file(input, length);
-  fuzz_require(trace_open_descriptor(descriptor, "fuzzed", &reader) == CLP_SUCCESS);
+  fuzz_require(trace_open(descriptor, "fuzzed", &reader) == CLP_SUCCESS);
   size_t rows = read_rows(reader, &first);
   fuzz_require(trace_rewind(reader) == CLP_SUCCESS);
   fuzz_require(read_rows(reader, &second) == rows);

@@ -93,7 +93,7 @@ static trace_reader *open_trace(void)
   trace_reader *reader = NULL;
   if (named == NULL)
     return clpt_resnet_trace();
-  clpt_ok(trace_open(named, &reader));
+  clpt_ok(trace_open(-1, named, &reader));
   return reader;
 }
 

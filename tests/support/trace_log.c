@@ -42,7 +42,7 @@ trace_replay_result clpt_trace_log_replay(clpt_trace_log *log)
   trace_replay_result result;
 
   ck_assert_int_eq(lseek(log->descriptor, 0, SEEK_SET), 0);
-  clpt_ok(trace_open_descriptor(log->descriptor, "trace", &reader));
+  clpt_ok(trace_open(log->descriptor, "trace", &reader));
   clpt_ok(trace_replay(reader, allocator, &options, &result));
   trace_close(reader);
   clp_allocator_release(allocator);

@@ -172,7 +172,7 @@ trace_replay_result traced_replay(const char *name)
   trace_replay_result result;
   trace_replay_options options = clpt_pooled();
   clp_allocator *device = clpt_simulated(0);
-  clpt_ok(trace_open(traced_path_of(name), &reader));
+  clpt_ok(trace_open(-1, traced_path_of(name), &reader));
   clpt_ok(trace_replay(reader, device, &options, &result));
   trace_close(reader);
   clp_allocator_release(device);

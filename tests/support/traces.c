@@ -44,7 +44,7 @@ unsigned char *clpt_gzip(const char *text, size_t *length)
 trace_reader *clpt_trace_of(int descriptor, const char *name)
 {
   trace_reader *reader = NULL;
-  clpt_ok(trace_open_descriptor(descriptor, name, &reader));
+  clpt_ok(trace_open(descriptor, name, &reader));
   return reader;
 }
 
@@ -107,6 +107,6 @@ trace_reader *clpt_resnet_trace(void)
   trace_reader *reader = NULL;
 
   (void)snprintf(path, sizeof(path), "%s/examples/data/resnet50_train.csv.gz", tree ? tree : ".");
-  clpt_ok(trace_open(path, &reader));
+  clpt_ok(trace_open(-1, path, &reader));
   return reader;
 }

@@ -13,7 +13,7 @@
 static trace_lines lines_of(const void *bytes, size_t length)
 {
   trace_lines lines;
-  clpt_ok(trace_lines_open_descriptor(clpt_file_of(bytes, length), "file", &lines));
+  clpt_ok(trace_lines_open(clpt_file_of(bytes, length), "file", &lines));
   return lines;
 }
 
@@ -252,12 +252,12 @@ END_TEST
 START_TEST(what_cannot_be_opened)
 {
   trace_lines lines;
-  clpt_fails(CLP_IO_ERROR, trace_lines_open("/no/such/file", &lines));
+  clpt_fails(CLP_IO_ERROR, trace_lines_open(-1, "/no/such/file", &lines));
   ck_assert_int_eq(clp_last_error()->native_code, ENOENT);
   ck_assert_str_eq(clp_last_error()->message, "/no/such/file: No such file or directory");
-  clpt_fails(CLP_IO_ERROR, trace_lines_open("/", &lines));
+  clpt_fails(CLP_IO_ERROR, trace_lines_open(-1, "/", &lines));
   ck_assert_str_eq(clp_last_error()->message, "/: Is a directory");
-  clpt_fails(CLP_IO_ERROR, trace_lines_open_descriptor(9999, "closed", &lines));
+  clpt_fails(CLP_IO_ERROR, trace_lines_open(9999, "closed", &lines));
   ck_assert_int_eq(clp_last_error()->native_code, EBADF);
 }
 END_TEST
@@ -267,7 +267,7 @@ START_TEST(what_cannot_be_read)
 {
   trace_lines lines;
   int descriptor = open("/dev/null", O_WRONLY | O_CLOEXEC);
-  clpt_ok(trace_lines_open_descriptor(descriptor, "write-only", &lines));
+  clpt_ok(trace_lines_open(descriptor, "write-only", &lines));
   clpt_fails(CLP_IO_ERROR, read_to_end(&lines));
   ck_assert_int_eq(clp_last_error()->native_code, EBADF);
   ck_assert_str_eq(clp_last_error()->message, "write-only:1: cannot read on: Bad file descriptor");
@@ -280,14 +280,14 @@ START_TEST(standard_input)
   int descriptor = clpt_text_file("from standard input\n");
   trace_lines lines;
   ck_assert_int_eq(dup2(descriptor, STDIN_FILENO), STDIN_FILENO);
-  clpt_ok(trace_lines_open("-", &lines));
+  clpt_ok(trace_lines_open(-1, "-", &lines));
   ck_assert_str_eq(lines.name, "standard input");
   assert_next(&lines, 1, "from standard input");
   trace_lines_close(&lines);
   ck_assert_int_ge(fcntl(STDIN_FILENO, F_GETFD), 0);
   close(STDIN_FILENO);
   close(descriptor);
-  clpt_fails(CLP_IO_ERROR, trace_lines_open("-", &lines));
+  clpt_fails(CLP_IO_ERROR, trace_lines_open(-1, "-", &lines));
   ck_assert_str_eq(clp_last_error()->message, "standard input: Bad file descriptor");
 }
 END_TEST
@@ -299,7 +299,7 @@ START_TEST(a_pipe_is_read_once)
   ck_assert_int_eq(write(ends[1], "one\n", 4), 4);
   close(ends[1]);
   trace_lines lines;
-  clpt_ok(trace_lines_open_descriptor(ends[0], "pipe", &lines));
+  clpt_ok(trace_lines_open(ends[0], "pipe", &lines));
   assert_next(&lines, 1, "one");
   assert_end(&lines);
   ck_assert_uint_eq(lines.file_bytes, 0);
@@ -316,13 +316,13 @@ START_TEST(a_long_name_keeps_its_end)
   memset(name, 'd', sizeof(name));
   strcpy(name + sizeof(name) - sizeof("/trace.csv"), "/trace.csv");
   trace_lines lines;
-  clpt_ok(trace_lines_open_descriptor(clpt_text_file(""), name, &lines));
+  clpt_ok(trace_lines_open(clpt_text_file(""), name, &lines));
   ck_assert_uint_eq(strlen(lines.name), 255);
   ck_assert_int_eq(strncmp(lines.name, "...ddd", 6), 0);
   ck_assert_str_eq(lines.name + 255 - strlen("d/trace.csv"), "d/trace.csv");
   trace_lines_close(&lines);
 
-  clpt_fails(CLP_IO_ERROR, trace_lines_open(name, &lines));
+  clpt_fails(CLP_IO_ERROR, trace_lines_open(-1, name, &lines));
   clpt_message_has("ddd/trace.csv: File name too long");
 }
 END_TEST

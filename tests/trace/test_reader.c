@@ -405,7 +405,7 @@ static clp_status read_file(const void *bytes, size_t length)
   trace_reader *reader;
   trace_event event;
   bool found = true;
-  clpt_ok(trace_open_descriptor(clpt_file_of(bytes, length), "trace", &reader));
+  clpt_ok(trace_open(clpt_file_of(bytes, length), "trace", &reader));
   clp_status status = CLP_SUCCESS;
   while (!status && found)
     status = trace_next(reader, &event, &found);
@@ -471,7 +471,7 @@ START_TEST(long_name_and_long_message)
   trace_reader *reader;
   trace_event event;
   bool found;
-  clpt_ok(trace_open_descriptor(clpt_file_of(line, sizeof(line)), name, &reader));
+  clpt_ok(trace_open(clpt_file_of(line, sizeof(line)), name, &reader));
   clpt_fails(CLP_INVALID_ARGUMENT, trace_next(reader, &event, &found));
   const char *message = clp_last_error()->message;
   ck_assert_str_eq(message + strlen(message) - strlen("\\xff...\""), "\\xff...\"");
@@ -486,7 +486,7 @@ START_TEST(without_host_memory)
     trace_reader *reader = (trace_reader *)1;
     int descriptor = clpt_text_file(CLPT_HEADER ROW);
     clpt_host_fail_next(&each);
-    clp_status status = trace_open_descriptor(descriptor, "trace", &reader);
+    clp_status status = trace_open(descriptor, "trace", &reader);
     clpt_host_check(&each, status);
     if (status) {
       ck_assert_ptr_null(reader);
@@ -502,7 +502,7 @@ START_TEST(close_of_nothing)
 {
   trace_reader *reader = (trace_reader *)1;
   trace_close(NULL);
-  clpt_fails(CLP_IO_ERROR, trace_open("/no/such/trace.csv", &reader));
+  clpt_fails(CLP_IO_ERROR, trace_open(-1, "/no/such/trace.csv", &reader));
   ck_assert_ptr_null(reader);
 }
 END_TEST

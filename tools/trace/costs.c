@@ -188,7 +188,7 @@ clp_status trace_costs_read(const char *path, trace_costs *costs)
   trace_lines lines;
   bool began = false, found;
   *costs = (trace_costs){0};
-  clp_status status = trace_lines_open(path, &lines);
+  clp_status status = trace_lines_open(-1, path, &lines);
   if (status)
     return status;
   do {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-clp_status trace_lines_open_descriptor(int descriptor, const char *name, trace_lines *lines)
+clp_status trace_lines_open(int descriptor, const char *name, trace_lines *lines)
 {
   enum { BUFFER_BYTES = 128 * 1024 };
   struct stat file;

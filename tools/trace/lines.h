@@ -29,12 +29,7 @@ typedef struct trace_lines {
 /* Reads from `descriptor`, which is closed with the object, and at once if this fails; `name` is
  * for messages. Of descriptor -1, opens the file of that name, "-" for standard input.
  * CLP_IO_ERROR: it cannot be opened, or is a directory. CLP_OUT_OF_HOST_MEMORY. */
-clp_status trace_lines_open_descriptor(int descriptor, const char *name, trace_lines *lines);
-
-static inline clp_status trace_lines_open(const char *path, trace_lines *lines)
-{
-  return trace_lines_open_descriptor(-1, path, lines);
-}
+clp_status trace_lines_open(int descriptor, const char *name, trace_lines *lines);
 
 void trace_lines_close(trace_lines *lines);
 

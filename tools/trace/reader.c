@@ -10,14 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
-clp_status trace_open_descriptor(int descriptor, const char *name, trace_reader **out)
+clp_status trace_open(int descriptor, const char *name, trace_reader **out)
 {
   *out = calloc(1, sizeof(**out));
   if (!*out && descriptor >= 0)
     close(descriptor);
   if (!*out)
     return trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory to read a trace");
-  clp_status status = trace_lines_open_descriptor(descriptor, name, &(*out)->lines);
+  clp_status status = trace_lines_open(descriptor, name, &(*out)->lines);
   if (status) {
     free(*out);
     *out = NULL;

@@ -49,12 +49,7 @@ typedef struct trace_reader {
  * `name` is for messages. Of descriptor -1, opens the trace of that name, "-" for standard input.
  * Nothing is read yet. CLP_IO_ERROR: it cannot be opened, or is a directory.
  * CLP_OUT_OF_HOST_MEMORY. */
-clp_status trace_open_descriptor(int descriptor, const char *name, trace_reader **out);
-
-static inline clp_status trace_open(const char *path, trace_reader **out)
-{
-  return trace_open_descriptor(-1, path, out);
-}
+clp_status trace_open(int descriptor, const char *name, trace_reader **out);
 
 /* NULL is a no-op. */
 void trace_close(trace_reader *reader);

@@ -43,10 +43,8 @@ static void tell_progress(const replay *run)
     return;
   const trace_lines *lines = &run->source.reader->lines;
   const z_off_t offset = gzoffset(lines->file);
-  const trace_replay_progress progress = {.done_bytes = offset > 0 ? (uint64_t)offset : 0,
-                                          .total_bytes = lines->file_bytes,
-                                          .operations = trace_play_operations(&run->player.tally)};
-  run->options->on_progress(&progress, run->options->user_data);
+  run->options->on_progress(run->options->user_data, offset > 0 ? (uint64_t)offset : 0,
+                            lines->file_bytes, trace_play_operations(&run->player.tally));
 }
 
 static void tell_block(size_t bytes, bool is_taken, void *user_data)

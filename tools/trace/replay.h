@@ -12,12 +12,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct trace_replay_progress {
-  uint64_t done_bytes;  /* of the trace's file, as stored */
-  uint64_t total_bytes; /* 0: unknown */
-  uint64_t operations;  /* so far */
-} trace_replay_progress;
-
 /* What a row of the trace came to. */
 typedef enum trace_replay_outcome {
   TRACE_REPLAY_HIT,     /* allocated without the device */
@@ -54,7 +48,10 @@ typedef struct trace_replay_options {
   bool has_limit;     /* false: the limit is what the pool begins with */
   size_t limit_bytes; /* 0: none */
   double scale;       /* of sizes, finite and above 0 */
-  void (*on_progress)(const trace_replay_progress *progress, void *user_data); /* NULL: none */
+  /* Called with how far the trace is read, in bytes of its file as stored; how many there are, 0:
+   * unknown; and the operations so far. NULL: none. */
+  void (*on_progress)(void *user_data, uint64_t done_bytes, uint64_t total_bytes,
+                      uint64_t operations);
   void *user_data;
   uint64_t (*clock)(void);               /* nanoseconds; NULL: the system's monotonic clock */
   const trace_replay_observer *observer; /* NULL: none; with one, times mean nothing */
