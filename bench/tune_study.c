@@ -77,17 +77,16 @@ static void find_front(program *of, int pass)
 
 static void try_all(program *of, const char *path, const trace_tune_options *options)
 {
-  trace_reader *reader;
-  trace_spool spool = {0};
-  if (trace_open(-1, path, &reader) || trace_spool_read(&spool, reader))
+  trace_batch_source source = {.scale = 1.0, .is_kept = true};
+  if (trace_open(-1, path, &source.reader) || trace_batch_read_all(&source))
     fail();
   for (size_t i = 0; i < all_count; i++) {
     of->outcomes[i].setting = all[i];
-    if (trace_tune_add(&of->outcomes[i], &spool, path, options))
+    if (trace_tune_add(&of->outcomes[i], &source, path, options))
       fail();
   }
-  trace_spool_end(&spool);
-  trace_close(reader);
+  trace_batch_source_end(&source);
+  trace_close(source.reader);
   for (int pass = 0; pass < PASSES; pass++)
     find_front(of, pass);
 }

@@ -513,7 +513,6 @@ check_PROGRAMS += \
 	tests/trace/test_replay_failures \
 	tests/trace/test_replay_observer \
 	tests/trace/test_scale \
-	tests/trace/test_spool \
 	tests/trace/test_stacks \
 	tests/trace/test_survey \
 	tests/trace/test_timeline \

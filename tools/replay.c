@@ -10,11 +10,12 @@
 typedef struct replay_setup {
   clpi_arguments *arguments;
   trace_reader *reader;
+  trace_batch_source source;
   clpi_opened opened;
 } replay_setup;
 
 /* Of a NULL `result`, finds the scale. */
-static clp_status replay(const replay_setup *setup, const char *label, bool pooled,
+static clp_status replay(replay_setup *setup, const char *label, bool pooled,
                          trace_replay_result *result)
 {
   clpi_progress bar = clpi_progress_begin(label);
@@ -22,15 +23,15 @@ static clp_status replay(const replay_setup *setup, const char *label, bool pool
   options.on_progress = clpi_progress_update;
   options.user_data = &bar;
   options.pooled = pooled;
-  clp_status status = result
-                          ? trace_replay(setup->reader, setup->opened.allocator, &options, result)
-                          : trace_replay_fit_scale(setup->reader, setup->opened.allocator, &options,
-                                                   &setup->arguments->replay.scale);
+  clp_status status =
+      result ? trace_replay_source(&setup->source, setup->opened.allocator, &options, result)
+             : trace_replay_fit_scale(&setup->source, setup->opened.allocator, &options,
+                                      &setup->arguments->replay.scale);
   clpi_progress_end(&bar);
   return status;
 }
 
-static clp_status replay_all(const replay_setup *setup, trace_replay_result results[2])
+static clp_status replay_all(replay_setup *setup, trace_replay_result results[2])
 {
   static const char bare[] = "replay without a pool";
   const clpi_arguments *arguments = setup->arguments;
@@ -41,7 +42,7 @@ static clp_status replay_all(const replay_setup *setup, trace_replay_result resu
     status = replay(setup, arguments->is_bare ? bare : "replay with a pool", !arguments->is_bare,
                     &results[0]);
   if (!status && arguments->compares)
-    status = trace_rewind(setup->reader);
+    status = trace_batch_source_rewind(&setup->source);
   if (!status && arguments->compares)
     status = replay(setup, bare, false, &results[1]);
   return status;
@@ -82,31 +83,17 @@ static void wake(clp_allocator *allocator)
     (void)clp_allocator_free(allocator, memory, ANY_BYTES);
 }
 
-/* --compare, --scale=auto and --passes read the trace several times. */
-static int check_rereads(const replay_setup *setup)
-{
-  const clpi_arguments *arguments = setup->arguments;
-  const char *option = arguments->compares              ? "--compare"
-                       : arguments->replay.scale <= 0.0 ? "--scale=auto"
-                       : arguments->replay.passes > 1   ? "--passes"
-                                                        : NULL;
-  if (option && !setup->reader->lines.can_rewind)
-    return clpi_misuse("%s: cannot be read twice, as %s needs", setup->reader->lines.name, option);
-  return CLPI_EXIT_SUCCESS;
-}
-
 static int open_and_replay(replay_setup *setup)
 {
   clpi_arguments *arguments = setup->arguments;
   int code = clpi_open_trace(arguments->traces[0], arguments->is_lenient, &setup->reader);
-  if (!code)
-    code = check_rereads(setup);
   if (!code)
     code = clpi_allocator_open(&arguments->choice, &setup->opened);
   if (!code)
     code = clpi_set_limit(arguments, trace_device_bytes(setup->opened.allocator));
   if (code)
     return code;
+  setup->source = (trace_batch_source){.reader = setup->reader, .is_kept = arguments->compares};
   wake(setup->opened.allocator);
   return replay_and_report(setup);
 }
@@ -116,6 +103,7 @@ static int run(clpi_arguments *arguments)
   replay_setup setup = {.arguments = arguments};
   clpi_show_remarks();
   int code = open_and_replay(&setup);
+  trace_batch_source_end(&setup.source);
   trace_close(setup.reader);
   clpi_allocator_close(&setup.opened);
   return code;

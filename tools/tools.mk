@@ -22,7 +22,6 @@ libclpool_trace_la_SOURCES = \
 	tools/trace/player.c tools/trace/player.h \
 	tools/trace/reader.c tools/trace/reader.h \
 	tools/trace/replay.c tools/trace/replay.h \
-	tools/trace/spool.c tools/trace/spool.h \
 	tools/trace/stacks.c tools/trace/stacks.h \
 	tools/trace/survey.c tools/trace/survey.h \
 	tools/trace/timeline.c tools/trace/timeline.h \

@@ -75,12 +75,12 @@ static void list_settings(tuning *all)
     report->outcomes[report->count + i].setting = trace_tune_settings[TRACE_TUNE_SETTINGS + i];
 }
 
-static clp_status try_settings(tuning *all, trace_spool *spool, const char *name)
+static clp_status try_settings(tuning *all, trace_batch_source *source, const char *name)
 {
-  const size_t count = all->report.count + (spool->is_recorded ? TRACE_TUNE_RUNS : 0);
+  const size_t count = all->report.count + (source->is_recorded ? TRACE_TUNE_RUNS : 0);
   clp_status status = CLP_SUCCESS;
-  for (size_t i = 0; i < count && spool->allocations > 0 && !status; i++) {
-    status = trace_tune_add(&all->report.outcomes[i], spool, name, &all->options);
+  for (size_t i = 0; i < count && source->allocations > 0 && !status; i++) {
+    status = trace_tune_add(&all->report.outcomes[i], source, name, &all->options);
     clpi_progress_update(&all->bar, ++all->tried, count * all->arguments->trace_count, 0);
   }
   return status;
@@ -89,16 +89,16 @@ static clp_status try_settings(tuning *all, trace_spool *spool, const char *name
 static clp_status try_trace(tuning *all, trace_reader *reader, const char *name)
 {
   clpi_tune_report *report = &all->report;
-  trace_spool spool = {0};
-  clp_status status = trace_spool_read(&spool, reader);
+  trace_batch_source source = {.reader = reader, .scale = 1.0, .is_kept = true};
+  clp_status status = trace_batch_read_all(&source);
   if (!status)
-    status = try_settings(all, &spool, name);
-  report->allocations += spool.allocations;
-  report->frees += spool.frees;
-  report->end_active_bytes = MAX(report->end_active_bytes, spool.active_bytes);
-  report->peak_active_bytes = MAX(report->peak_active_bytes, spool.peak_active_bytes);
-  report->is_recorded &= spool.is_recorded || spool.allocations == 0;
-  trace_spool_end(&spool);
+    status = try_settings(all, &source, name);
+  report->allocations += source.allocations;
+  report->frees += source.frees;
+  report->end_active_bytes = MAX(report->end_active_bytes, source.active_bytes);
+  report->peak_active_bytes = MAX(report->peak_active_bytes, source.peak_active_bytes);
+  report->is_recorded &= source.is_recorded || source.allocations == 0;
+  trace_batch_source_end(&source);
   return status;
 }
 

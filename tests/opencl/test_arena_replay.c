@@ -120,17 +120,16 @@ static void play(const contents *it, clp_pool *pool, const trace_operation *oper
 
 static void play_pass(const contents *it, clp_pool *pool, trace_batch_source *rows)
 {
-  static trace_batch batch; /* too large for a stack */
   block *blocks = NULL;
   size_t count = 0;
   do {
-    clpt_ok(trace_batch_read(&batch, rows, TRACE_BATCH_ROWS));
+    clpt_ok(trace_batch_read(rows, TRACE_BATCH_ROWS));
     blocks = reallocarray(blocks, rows->live.capacity, sizeof(*blocks));
     for (; count < rows->live.capacity; count++)
       blocks[count].buffer = NULL;
-    for (size_t i = 0; i < batch.count; i++)
-      play(it, pool, &batch.operations[i], &blocks[batch.operations[i].slot]);
-  } while (!batch.at_end);
+    for (size_t i = 0; i < rows->batch->count; i++)
+      play(it, pool, &rows->batch->operations[i], &blocks[rows->batch->operations[i].slot]);
+  } while (!rows->batch->at_end);
   for (size_t i = 0; i < count; i++)
     if (blocks[i].buffer)
       clpt_ok(clp_buffer_release(blocks[i].buffer));
@@ -145,7 +144,8 @@ static trace_meter replay(const contents *it)
   clp_pool_options pool_options = TRACE_POOL_OPTIONS_INIT;
   clp_allocator *allocator = new_allocator(it), *metering, *arena;
   clp_pool *pool;
-  trace_batch_source rows = {.reader = open_trace(), .scale = scale ? atof(scale) : 1.0 / 4096};
+  trace_batch_source rows = {
+      .reader = open_trace(), .scale = scale ? atof(scale) : 1.0 / 4096, .is_kept = true};
 
   pool_options.leading_bits_in_bin_id = 6;
   clpt_ok(trace_metering_allocator_create(allocator, &metering));

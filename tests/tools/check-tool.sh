@@ -476,19 +476,18 @@ has peak_active_bytes 4315705744
 accepts replay --json "$resnet" --scale=auto
 has scale 1
 "$clpool" replay - --scale=auto --compare --json <"$resnet" >out ||
-  fail "a file as standard input cannot be read twice"
+  fail "a file as standard input is not read"
 has scale 1
 accepts replay "$resnet" --allocator=host --scale=0.001 --json
 has allocations 8662
 
-code=0
-cat plain.csv | "$clpool" replay - --compare 2>err || code=$?
-[ "$code" -eq 2 ] || fail "--compare on a pipe: exit code $code"
-[ "$(cat err)" = 'clpool replay: standard input: cannot be read twice, as --compare needs' ] ||
-  fail "--compare on a pipe: said $(cat err)"
-code=0
-cat plain.csv | "$clpool" replay - --scale=auto 2>err || code=$?
-[ "$code" -eq 2 ] || fail "--scale=auto on a pipe: exit code $code"
+# A pipe is read once, whatever needs it several times: what is counted is as of a file.
+for words in --compare --scale=auto --passes=2; do
+  "$clpool" replay "$resnet" --json $words | grep -v '"ns_\|"trace"' >expected || fail "$words: exit code $?"
+  cat "$resnet" | "$clpool" replay - --json $words | grep -v '"ns_\|"trace"' >out ||
+    fail "$words on a pipe: exit code $?"
+  cmp -s expected out || fail "$words on a pipe: $(diff expected out)"
+done
 
 CLPOOL_MEMORY_LIMIT=lots
 export CLPOOL_MEMORY_LIMIT

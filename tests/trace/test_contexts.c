@@ -11,7 +11,6 @@
 
 START_TEST(numbers_are_dense_and_stay)
 {
-  static trace_batch batch; /* too large for a stack */
   static const struct {
     uint32_t owner, context;
   } numbers[] = {{0, 0}, {0, 0}, {1, 1}, {0, 2}, {1, 3}, {2, 4}, {3, 5}, {4, 6}, {1, 1}, {0, 2}};
@@ -23,13 +22,14 @@ START_TEST(numbers_are_dense_and_stay)
                                                     "allocate,0x7,1,0x8000000000000000,\n"
                                                     "allocate,0x8,1,0x7fffffffffffffff,\n"
                                                     "allocate,0x9,1,0,\nallocate,0xa,1,70,image\n"),
-                               .scale = 1.0};
+                               .scale = 1.0,
+                               .is_kept = true};
   for (int pass = 0; pass < 2; pass++) {
-    clpt_ok(trace_batch_read(&batch, &source, TRACE_BATCH_ROWS));
-    ck_assert_uint_eq(batch.count, 10);
-    for (size_t i = 0; i < batch.count; i++) {
-      ck_assert_uint_eq(batch.operations[i].owner, numbers[i].owner);
-      ck_assert_uint_eq(batch.operations[i].context, numbers[i].context);
+    clpt_ok(trace_batch_read(&source, TRACE_BATCH_ROWS));
+    ck_assert_uint_eq(source.batch->count, 10);
+    for (size_t i = 0; i < source.batch->count; i++) {
+      ck_assert_uint_eq(source.batch->operations[i].owner, numbers[i].owner);
+      ck_assert_uint_eq(source.batch->operations[i].context, numbers[i].context);
     }
     ck_assert_uint_eq(source.owners, 5);
     ck_assert_uint_eq(source.contexts, 7);

@@ -48,11 +48,11 @@ static trace_replay_result try_limited(const script *rows, unsigned leading_bits
   static const trace_cost_table no_costs;
   trace_tune_options options = {.costs = &no_costs, .limit_bytes = limit};
   trace_tune_outcome outcome = {.setting = {.leading_bits = leading_bits, .in_layer = true}};
-  trace_spool spool = {0};
   trace_reader *reader = clpt_trace(rows->text);
-  clpt_ok(trace_spool_read(&spool, reader));
-  clpt_ok(trace_tune_add(&outcome, &spool, "script", &options));
-  trace_spool_end(&spool);
+  trace_batch_source source = {.reader = reader, .scale = 1.0, .is_kept = true};
+  clpt_ok(trace_batch_read_all(&source));
+  clpt_ok(trace_tune_add(&outcome, &source, "script", &options));
+  trace_batch_source_end(&source);
   trace_close(reader);
   return outcome.result;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Files as lines: line ends, long lines, many of them, plain and gzipped; and what cannot be
- * opened, read on or read twice. */
+ * opened or read on. */
 #include "support/suite.h"
 #include "support/traces.h"
 #include "trace/lines.h"
@@ -146,11 +146,9 @@ static void assert_long_text(trace_lines *lines, const char *text)
   ck_assert_uint_eq(number, MANY_LINES);
 }
 
-static void assert_long_text_twice(const void *bytes, size_t length, const char *text)
+static void assert_long_text_of(const void *bytes, size_t length, const char *text)
 {
   trace_lines lines = lines_of(bytes, length);
-  assert_long_text(&lines, text);
-  clpt_ok(trace_lines_rewind(&lines));
   assert_long_text(&lines, text);
   trace_lines_close(&lines);
 }
@@ -158,7 +156,7 @@ static void assert_long_text_twice(const void *bytes, size_t length, const char 
 START_TEST(many_buffers)
 {
   char *text = long_text();
-  assert_long_text_twice(text, strlen(text), text);
+  assert_long_text_of(text, strlen(text), text);
   free(text);
 }
 END_TEST
@@ -168,7 +166,7 @@ START_TEST(gzipped)
   char *text = long_text();
   size_t length;
   unsigned char *bytes = clpt_gzip(text, &length);
-  assert_long_text_twice(bytes, length, text);
+  assert_long_text_of(bytes, length, text);
   free(bytes);
   free(text);
 }
@@ -226,12 +224,9 @@ START_TEST(damaged_gzip)
   unsigned char *bytes = clpt_gzip("one\ntwo\n", &length);
   bytes[length - CHECKSUM_FROM_END] ^= 1;
   trace_lines lines = lines_of(bytes, length);
-  for (int i = 0; i < 2; i++) {
-    clpt_fails(CLP_IO_ERROR, read_to_end(&lines));
-    ck_assert_str_eq(clp_last_error()->message,
-                     "file:1:1: cannot decompress further: incorrect data check");
-    clpt_ok(trace_lines_rewind(&lines));
-  }
+  clpt_fails(CLP_IO_ERROR, read_to_end(&lines));
+  ck_assert_str_eq(clp_last_error()->message,
+                   "file:1:1: cannot decompress further: incorrect data check");
   trace_lines_close(&lines);
   free(bytes);
 }
@@ -243,7 +238,6 @@ START_TEST(what_is_known_of_a_file)
   unsigned char *bytes = clpt_gzip("one\n", &length);
   trace_lines lines = lines_of(bytes, length);
   ck_assert_uint_eq(lines.file_bytes, length);
-  ck_assert(lines.can_rewind);
   trace_lines_close(&lines);
   free(bytes);
 }
@@ -303,9 +297,6 @@ START_TEST(a_pipe_is_read_once)
   assert_next(&lines, 1, "one");
   assert_end(&lines);
   ck_assert_uint_eq(lines.file_bytes, 0);
-  ck_assert(!lines.can_rewind);
-  clpt_fails(CLP_IO_ERROR, trace_lines_rewind(&lines));
-  ck_assert_str_eq(clp_last_error()->message, "pipe: cannot be read twice");
   trace_lines_close(&lines);
 }
 END_TEST

@@ -117,23 +117,20 @@ START_TEST(columns_in_any_order_known_or_not)
   trace_reader *reader = clpt_trace("Size,\"Device, or \"\"none\"\"\",Pointer,Kind,More,Action\n"
                                     "256,\"a, \"\"b\"\"\",0x10,\"image\",,allocate\n"
                                     "256,,0x10,,x,free\n");
-  for (int i = 0; i < 2; i++) {
-    trace_event event = next(reader);
-    ck_assert_uint_eq(event.thread, 0);
-    ck_assert_uint_eq(event.nanoseconds, 0);
-    ck_assert_uint_eq(event.stream, 0);
-    ck_assert_int_eq(event.action, TRACE_ALLOCATE);
-    ck_assert_uint_eq(event.pointer, 16);
-    ck_assert_uint_eq(event.size, 256);
-    ck_assert_int_eq(event.kind, TRACE_IMAGE);
-    ck_assert_uint_eq(event.columns[TRACE_POINTER], 16);
-    ck_assert_uint_eq(event.columns[TRACE_TIME], 0);
-    event = next(reader);
-    ck_assert_int_eq(event.action, TRACE_FREE);
-    ck_assert_int_eq(event.kind, TRACE_NO_KIND);
-    assert_end(reader);
-    clpt_ok(trace_rewind(reader));
-  }
+  trace_event event = next(reader);
+  ck_assert_uint_eq(event.thread, 0);
+  ck_assert_uint_eq(event.nanoseconds, 0);
+  ck_assert_uint_eq(event.stream, 0);
+  ck_assert_int_eq(event.action, TRACE_ALLOCATE);
+  ck_assert_uint_eq(event.pointer, 16);
+  ck_assert_uint_eq(event.size, 256);
+  ck_assert_int_eq(event.kind, TRACE_IMAGE);
+  ck_assert_uint_eq(event.columns[TRACE_POINTER], 16);
+  ck_assert_uint_eq(event.columns[TRACE_TIME], 0);
+  event = next(reader);
+  ck_assert_int_eq(event.action, TRACE_FREE);
+  ck_assert_int_eq(event.kind, TRACE_NO_KIND);
+  assert_end(reader);
   trace_close(reader);
 }
 END_TEST
@@ -171,11 +168,8 @@ START_TEST(notes_are_no_rows)
 {
   trace_reader *reader = clpt_trace("# a note, before the header\n" CLPT_HEADER
                                     "#frame 1 0 /usr/bin/app+0x12a4\n#\n" ROW "#\r\n");
-  for (int i = 0; i < 2; i++) {
-    ck_assert_uint_eq(next(reader).line, 5);
-    assert_end(reader);
-    clpt_ok(trace_rewind(reader));
-  }
+  ck_assert_uint_eq(next(reader).line, 5);
+  assert_end(reader);
   trace_close(reader);
 }
 END_TEST
@@ -192,8 +186,6 @@ START_TEST(what_the_last_line_begins_is_left_out)
     ck_assert_uint_eq(reader->notes.broken_line, 0);
     assert_end(reader);
     ck_assert_uint_eq(reader->notes.broken_line, length ? 3 : 0);
-    clpt_ok(trace_rewind(reader));
-    ck_assert_uint_eq(reader->notes.broken_line, 0);
     trace_close(reader);
   }
 }
@@ -210,11 +202,8 @@ END_TEST
 START_TEST(a_byte_order_mark_is_passed_over)
 {
   trace_reader *reader = clpt_trace("\xef\xbb\xbf" CLPT_HEADER ROW);
-  for (unsigned pass = 0; pass < 2; pass++) {
-    ck_assert_uint_eq(next(reader).size, 256);
-    assert_end(reader);
-    clpt_ok(trace_rewind(reader));
-  }
+  ck_assert_uint_eq(next(reader).size, 256);
+  assert_end(reader);
   trace_close(reader);
 }
 END_TEST
@@ -225,19 +214,6 @@ START_TEST(allocation_of_nothing)
                                                 "1,00:00:00.000000,allocate failure,0x0,99,0\n");
   ck_assert_uint_eq(next(reader).pointer, 0);
   ck_assert_uint_eq(next(reader).size, 99);
-  trace_close(reader);
-}
-END_TEST
-
-START_TEST(twice)
-{
-  trace_reader *reader = clpt_trace(CLPT_HEADER ROW);
-  for (int i = 0; i < 2; i++) {
-    ck_assert_uint_eq(next(reader).line, 2);
-    assert_end(reader);
-    ck_assert(reader->lines.can_rewind);
-    clpt_ok(trace_rewind(reader));
-  }
   trace_close(reader);
 }
 END_TEST
@@ -520,7 +496,6 @@ CLPT_MAIN("trace reader", clpt_run)
   tcase_add_test(rows, header_alone);
   tcase_add_test(rows, a_byte_order_mark_is_passed_over);
   tcase_add_test(rows, allocation_of_nothing);
-  tcase_add_test(rows, twice);
   TCase *errors = clpt_case(suite, "errors");
   tcase_add_loop_test(errors, malformed_trace, 0, sizeof(malformed) / sizeof(malformed[0]));
   tcase_add_test(errors, binary_junk);

@@ -68,17 +68,16 @@ END_TEST
 
 static double fitted(const char *rows, size_t device_bytes)
 {
-  trace_reader *reader = clpt_short_trace(rows);
+  trace_batch_source source = {.reader = clpt_short_trace(rows)};
   clp_allocator *allocator = clpt_simulated(device_bytes);
   trace_replay_options options = clpt_pooled();
-  trace_event event;
-  bool found;
   double scale = 0.0;
-  clpt_ok(trace_replay_fit_scale(reader, allocator, &options, &scale));
-  clpt_ok(trace_next(reader, &event, &found)); /* it was rewound */
-  ck_assert_uint_eq(event.line, 2);
+  clpt_ok(trace_replay_fit_scale(&source, allocator, &options, &scale));
+  clpt_ok(trace_batch_read(&source, 1)); /* it was rewound */
+  ck_assert_uint_eq(source.batch->operations[0].line, 2);
   clp_allocator_release(allocator);
-  trace_close(reader);
+  trace_close(source.reader);
+  trace_batch_source_end(&source);
   return scale;
 }
 
@@ -108,13 +107,14 @@ END_TEST
 
 START_TEST(fit_scale_of_a_broken_trace)
 {
-  trace_reader *reader = clpt_short_trace("f1=1");
+  trace_batch_source source = {.reader = clpt_short_trace("f1=1")};
   clp_allocator *allocator = clpt_simulated(1000);
   trace_replay_options options = clpt_pooled();
   double scale;
-  clpt_fails(CLP_INVALID_ARGUMENT, trace_replay_fit_scale(reader, allocator, &options, &scale));
+  clpt_fails(CLP_INVALID_ARGUMENT, trace_replay_fit_scale(&source, allocator, &options, &scale));
   clp_allocator_release(allocator);
-  trace_close(reader);
+  trace_close(source.reader);
+  trace_batch_source_end(&source);
 }
 END_TEST
 

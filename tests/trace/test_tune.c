@@ -34,10 +34,10 @@ static trace_costs costs; /* large */
 static void add_trace(trace_tune_outcome *outcome, trace_reader *reader, const char *name,
                       const trace_tune_options *options)
 {
-  trace_spool spool = {0};
-  clpt_ok(trace_spool_read(&spool, reader));
-  clpt_ok(trace_tune_add(outcome, &spool, name, options));
-  trace_spool_end(&spool);
+  trace_batch_source source = {.reader = reader, .scale = 1.0, .is_kept = true};
+  clpt_ok(trace_batch_read_all(&source));
+  clpt_ok(trace_tune_add(outcome, &source, name, options));
+  trace_batch_source_end(&source);
   trace_close(reader);
 }
 
@@ -262,17 +262,17 @@ START_TEST(without_host_memory_it_fails)
   trace_tune_options options = {.costs = costs_of(&costs, true)};
   trace_tune_outcome outcome = {.setting = on_parts};
   trace_reader *reader = clpt_short_trace(four_pairs);
-  trace_spool spool = {0};
+  trace_batch_source source = {.reader = reader, .scale = 1.0, .is_kept = true};
   clpt_host_failures each = {0};
   outcome.setting.in_layer = _i > 0;
-  clpt_ok(trace_spool_read(&spool, reader));
+  clpt_ok(trace_batch_read_all(&source));
   while (!each.is_over) {
     clpt_host_fail_next(&each);
-    clpt_host_check(&each, trace_tune_add(&outcome, &spool, "rows", &options));
+    clpt_host_check(&each, trace_tune_add(&outcome, &source, "rows", &options));
   }
   ck_assert_uint_ge(each.count, 4);
   ck_assert_int_eq(clpt_host_live(), 0);
-  trace_spool_end(&spool);
+  trace_batch_source_end(&source);
   trace_close(reader);
 }
 END_TEST

@@ -39,8 +39,7 @@ clp_status trace_lines_open(int descriptor, const char *name, trace_lines *lines
                        lines->name, strerror(code));
   }
   gzbuffer(lines->file, BUFFER_BYTES);
-  lines->can_rewind = S_ISREG(file.st_mode);
-  lines->file_bytes = lines->can_rewind && file.st_size > 0 ? (uint64_t)file.st_size : 0;
+  lines->file_bytes = S_ISREG(file.st_mode) && file.st_size > 0 ? (uint64_t)file.st_size : 0;
   lines->number = 0;
   return CLP_SUCCESS;
 }
@@ -88,13 +87,4 @@ clp_status trace_lines_next(trace_lines *lines, bool *found)
       lines->has_end || lines->cut ? CLP_SUCCESS : check_end(lines, errno, length + 1);
   lines->number++;
   return status;
-}
-
-clp_status trace_lines_rewind(trace_lines *lines)
-{
-  gzclearerr(lines->file); /* zlib does not leave damaged text without */
-  if (!lines->can_rewind || gzrewind(lines->file))
-    return trace_error(CLP_IO_ERROR, ESPIPE, "%s: cannot be read twice", lines->name);
-  lines->number = 0;
-  return CLP_SUCCESS;
 }

@@ -16,7 +16,6 @@ enum {
 /* A file that is being read, and the line given last, without its line end ("\n" or "\r\n"). */
 typedef struct trace_lines {
   struct gzFile_s *file;
-  bool can_rewind;             /* a pipe or a terminal cannot be read twice */
   uint64_t file_bytes;         /* as stored; 0: unknown */
   char name[TRACE_NAME_BYTES]; /* for messages: its path, only the end of a very long one */
   uint64_t number;             /* of the line, from 1 */
@@ -34,12 +33,9 @@ clp_status trace_lines_open(int descriptor, const char *name, trace_lines *lines
 void trace_lines_close(trace_lines *lines);
 
 /* Gives the next line, or sets `*found` to false at the end of the file. After a failure, or a line
- * that was cut, only rewind and close make sense.
+ * that was cut, only close makes sense.
  * CLP_IO_ERROR: the file cannot be read on, or its compressed text is damaged or ends too early.
  * CLP_OUT_OF_HOST_MEMORY: zlib has none. */
 clp_status trace_lines_next(trace_lines *lines, bool *found);
-
-/* Goes back to the first line. CLP_IO_ERROR: it cannot be read twice. */
-clp_status trace_lines_rewind(trace_lines *lines);
 
 #endif

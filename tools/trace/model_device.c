@@ -26,7 +26,7 @@ size_t trace_device_bytes(const clp_allocator *allocator)
   return allocator->ops.device_bytes;
 }
 
-clp_status trace_replay_fit_scale(trace_reader *reader, const clp_allocator *allocator,
+clp_status trace_replay_fit_scale(trace_batch_source *source, const clp_allocator *allocator,
                                   const trace_replay_options *options, double *scale)
 {
   const size_t device_bytes = trace_device_bytes(allocator);
@@ -38,16 +38,17 @@ clp_status trace_replay_fit_scale(trace_reader *reader, const clp_allocator *all
   as_recorded.on_progress = options->on_progress;
   as_recorded.user_data = options->user_data;
 
+  source->is_kept = true;
   clp_allocator *roomy;
   trace_replay_result result;
   clp_status status = clp_simulated_allocator_create(0, &roomy);
   if (status)
     return status;
   roomy->ops.device_bytes = device_bytes; /* limits in per cent can be read, though not applied */
-  status = trace_replay(reader, roomy, &as_recorded, &result);
+  status = trace_replay_source(source, roomy, &as_recorded, &result);
   clp_allocator_release(roomy);
   if (!status)
-    status = trace_rewind(reader);
+    status = trace_batch_source_rewind(source);
   if (status)
     return status;
   *scale = 1.0;

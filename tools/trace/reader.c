@@ -34,13 +34,6 @@ void trace_close(trace_reader *reader)
   free(reader);
 }
 
-clp_status trace_rewind(trace_reader *reader)
-{
-  reader->column_count = 0;
-  reader->notes = (trace_notes){.is_lenient = reader->notes.is_lenient};
-  return trace_lines_rewind(&reader->lines);
-}
-
 /* Of the place `at` in the line. */
 static clp_status refuse(const trace_reader *reader, const char *at, const char *expected,
                          const char *found)

@@ -55,13 +55,10 @@ clp_status trace_open(int descriptor, const char *name, trace_reader **out);
 void trace_close(trace_reader *reader);
 
 /* Gives the next row, or sets `*found` to false at the end of the trace. After a failure only
- * rewind and close make sense.
+ * close makes sense.
  * CLP_INVALID_ARGUMENT: the file is no trace, or malformed.
  * CLP_IO_ERROR: it cannot be read on, or its compressed text is damaged or ends too early.
  * CLP_OUT_OF_HOST_MEMORY. */
 clp_status trace_next(trace_reader *reader, trace_event *event, bool *found);
-
-/* Goes back to the first row. CLP_IO_ERROR: a pipe or a terminal cannot be read twice. */
-clp_status trace_rewind(trace_reader *reader);
 
 #endif

@@ -3,19 +3,15 @@
 #include "trace/replay.h"
 
 #include "trace/batch.h"
-#include "trace/error.h"
 #include "trace/player.h"
 
-#include <stdlib.h>
 #include <time.h>
-#include <zlib.h>
 
 typedef struct replay {
   const trace_replay_options *options;
   uint64_t (*clock)(void);
-  trace_batch_source source;
+  trace_batch_source *source;
   trace_player player;
-  trace_batch *batch;
   size_t pool;          /* of the row that is observed */
   uint64_t nanoseconds; /* of this pass, and so is the next */
   uint64_t operations_before;
@@ -31,9 +27,10 @@ static uint64_t monotonic_nanoseconds(void)
 static clp_status run_batch(replay *run)
 {
   uint64_t begin = run->clock();
-  clp_status status = trace_player_run(&run->player, run->batch->operations, run->batch->count);
+  clp_status status =
+      trace_player_run(&run->player, run->source->batch->operations, run->source->batch->count);
   run->nanoseconds += run->clock() - begin;
-  run->player.tally.recorded_failures += run->batch->recorded_failures;
+  run->player.tally.recorded_failures += run->source->batch->recorded_failures;
   return status;
 }
 
@@ -41,10 +38,10 @@ static void tell_progress(const replay *run)
 {
   if (!run->options->on_progress)
     return;
-  const trace_lines *lines = &run->source.reader->lines;
-  const z_off_t offset = gzoffset(lines->file);
-  run->options->on_progress(run->options->user_data, offset > 0 ? (uint64_t)offset : 0,
-                            lines->file_bytes, trace_play_operations(&run->player.tally));
+  uint64_t done, total;
+  trace_batch_source_progress(run->source, &done, &total);
+  run->options->on_progress(run->options->user_data, done, total,
+                            trace_play_operations(&run->player.tally));
 }
 
 static void tell_block(size_t bytes, bool is_taken, void *user_data)
@@ -58,12 +55,13 @@ static void tell_block(size_t bytes, bool is_taken, void *user_data)
 static clp_status run_observed(replay *run)
 {
   const trace_player *player = &run->player;
-  const trace_operation *operation = run->batch->count ? run->batch->operations : NULL;
+  const trace_operation *operation =
+      run->source->batch->count ? run->source->batch->operations : NULL;
   const trace_play_slot *slot = operation ? &player->slots[operation->slot] : NULL;
   const bool was_live = slot && slot->is_live;
   const uint64_t taken = trace_metering_allocator_read(player->metering).allocations;
-  trace_replay_step step = {.event = &run->batch->newest, .outcome = TRACE_REPLAY_SKIPPED};
-  if (run->batch->at_end)
+  trace_replay_step step = {.event = &run->source->batch->newest, .outcome = TRACE_REPLAY_SKIPPED};
+  if (run->source->batch->at_end)
     return CLP_SUCCESS;
   if (operation) {
     step.bytes = operation->bytes;
@@ -91,16 +89,16 @@ static clp_status run_pass(replay *run)
   bool is_observed = run->options->observer;
   size_t rows = is_observed ? 1 : TRACE_BATCH_ROWS;
   do {
-    clp_status status = trace_batch_read(run->batch, &run->source, rows);
+    clp_status status = trace_batch_read(run->source, rows);
     if (!status)
-      status = trace_player_reserve(&run->player, run->source.live.capacity, run->source.contexts,
-                                    run->batch->newest.line);
+      status = trace_player_reserve(&run->player, run->source->live.capacity, run->source->contexts,
+                                    run->source->batch->newest.line);
     if (!status)
       status = is_observed ? run_observed(run) : run_batch(run);
     if (status)
       return status;
     tell_progress(run);
-  } while (!run->batch->at_end);
+  } while (!run->source->batch->at_end);
   return CLP_SUCCESS;
 }
 
@@ -111,7 +109,7 @@ static clp_status run_all(replay *run)
     trace_player_release_live(&run->player);
     run->nanoseconds = 0;
     run->operations_before = trace_play_operations(&run->player.tally);
-    status = trace_batch_source_rewind(&run->source);
+    status = trace_batch_source_rewind(run->source);
     if (!status)
       status = run_pass(run);
   }
@@ -126,16 +124,16 @@ static void read_figures(const replay *run, trace_replay_result *result)
     result->ns_per_operation = (double)run->nanoseconds / (double)timed;
 }
 
-clp_status trace_replay(trace_reader *reader, clp_allocator *allocator,
-                        const trace_replay_options *options, trace_replay_result *result)
+clp_status trace_replay_source(trace_batch_source *source, clp_allocator *allocator,
+                               const trace_replay_options *options, trace_replay_result *result)
 {
   replay run = {.options = options,
                 .clock = options->clock ? options->clock : monotonic_nanoseconds,
-                .source = {.reader = reader, .scale = options->scale}};
-  clp_status status = trace_player_open(&run.player, reader->lines.name, allocator, options);
-  run.batch = malloc(sizeof(*run.batch));
-  if (!status && !run.batch)
-    status = trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory to replay a trace");
+                .source = source};
+  clp_status status =
+      trace_player_open(&run.player, source->reader->lines.name, allocator, options);
+  source->scale = options->scale;
+  source->is_kept |= options->passes > 1;
   if (!status && options->observer && options->pooled)
     trace_metering_allocator_watch(run.player.metering, tell_block, &run);
   if (!status)
@@ -146,7 +144,14 @@ clp_status trace_replay(trace_reader *reader, clp_allocator *allocator,
     trace_metering_allocator_watch(run.player.metering, NULL, NULL);
 
   trace_player_close(&run.player);
-  trace_batch_source_end(&run.source);
-  free(run.batch);
+  return status;
+}
+
+clp_status trace_replay(trace_reader *reader, clp_allocator *allocator,
+                        const trace_replay_options *options, trace_replay_result *result)
+{
+  trace_batch_source source = {.reader = reader};
+  clp_status status = trace_replay_source(&source, allocator, options, result);
+  trace_batch_source_end(&source);
   return status;
 }

@@ -3,6 +3,7 @@
 #ifndef CLPOOL_TRACE_REPLAY_H
 #define CLPOOL_TRACE_REPLAY_H
 
+#include "trace/batch.h"
 #include "trace/metering_allocator.h"
 #include "trace/reader.h"
 
@@ -111,16 +112,20 @@ typedef struct trace_replay_result {
  * CLP_INVALID_ARGUMENT: the trace is malformed, frees what is not live, allocates what is, frees
  *   with another size, or has a size that cannot be scaled, with file, line and column; or as from
  *   clp_pool_create.
- * CLP_IO_ERROR: the trace cannot be read. CLP_OUT_OF_HOST_MEMORY.
+ * CLP_IO_ERROR: the trace cannot be read, or kept for several passes. CLP_OUT_OF_HOST_MEMORY.
  * CLP_BACKEND_ERROR or another status of the allocator, with the line of the trace. */
 clp_status trace_replay(trace_reader *reader, clp_allocator *allocator,
                         const trace_replay_options *options, trace_replay_result *result);
 
+/* The same, of what trace_batch_source_rewind reads again if the source is kept. */
+clp_status trace_replay_source(trace_batch_source *source, clp_allocator *allocator,
+                               const trace_replay_options *options, trace_replay_result *result);
+
 /* Finds the largest power of two, at most 1, by which a trace's sizes can be multiplied so that a
  * pool with these options manages at most a quarter of the memory of `allocator`'s device at its
- * peak; 1 where that memory is unknown. Replays the trace once on a simulated device, then rewinds
- * it. CLP_IO_ERROR: it cannot be rewound, and otherwise as trace_replay. */
-clp_status trace_replay_fit_scale(trace_reader *reader, const clp_allocator *allocator,
+ * peak; 1 where that memory is unknown. Replays the trace once on a simulated device, keeps and
+ * rewinds it. Statuses as of trace_replay. */
+clp_status trace_replay_fit_scale(trace_batch_source *source, const clp_allocator *allocator,
                                   const trace_replay_options *options, double *scale);
 
 #endif

@@ -62,7 +62,7 @@ static void count_block(size_t bytes, bool is_taken, void *user_data)
 }
 
 static clp_status open_trial(trial *tried, const trace_tune_setting *setting,
-                             const trace_spool *spool, const char *name,
+                             const trace_batch_source *source, const char *name,
                              const trace_tune_options *options)
 {
   trace_replay_options *replay = &tried->options;
@@ -83,9 +83,9 @@ static clp_status open_trial(trial *tried, const trace_tune_setting *setting,
     return status;
   trace_metering_allocator_watch(tried->player.metering, count_block, tried);
   if (!setting->in_layer)
-    return trace_player_reserve(&tried->player, spool->slots, spool->contexts, 1);
-  return trace_layer_pools_begin(&tried->layer, &tried->player, setting->leading_bits, spool->slots,
-                                 spool->owners);
+    return trace_player_reserve(&tried->player, source->live.capacity, source->contexts, 1);
+  return trace_layer_pools_begin(&tried->layer, &tried->player, setting->leading_bits,
+                                 source->live.capacity, source->owners);
 }
 
 static void close_trial(trial *tried)
@@ -99,28 +99,28 @@ static void close_trial(trial *tried)
 
 /* --- passes --- */
 
-static clp_status run_all(trial *tried, trace_spool *spool)
+static clp_status run_all(trial *tried, trace_batch_source *source)
 {
-  const trace_batch *batch = spool->batch;
-  trace_spool_rewind(spool);
-  clp_status status = trace_spool_next(spool);
-  while (!status && batch->count > 0) {
-    status = tried->layer.contexts
-                 ? trace_layer_pools_run(&tried->layer, batch->operations, batch->count)
-                 : trace_player_run(&tried->player, batch->operations, batch->count);
+  const trace_batch *batch = source->batch;
+  clp_status status = trace_batch_source_rewind(source);
+  for (bool at_end = false; !status && !at_end; at_end = batch->at_end) {
+    status = trace_batch_read(source, TRACE_BATCH_ROWS);
     if (!status)
-      status = trace_spool_next(spool);
+      status = tried->layer.contexts
+                   ? trace_layer_pools_run(&tried->layer, batch->operations, batch->count)
+                   : trace_player_run(&tried->player, batch->operations, batch->count);
   }
   return status;
 }
 
 /* What was counted in a pass, times what each costs. */
-static clp_status play(trial *tried, trace_spool *spool, trace_tune_outcome *outcome, int pass)
+static clp_status play(trial *tried, trace_batch_source *source, trace_tune_outcome *outcome,
+                       int pass)
 {
   const trace_play_tally before = tried->player.tally, *after = &tried->player.tally;
   const uint64_t parts_before = trace_metering_allocator_read(tried->player.metering).parts;
   tried->device_ns = 0.0;
-  clp_status status = run_all(tried, spool);
+  clp_status status = run_all(tried, source);
   const uint64_t parts = trace_metering_allocator_read(tried->player.metering).parts - parts_before;
   const uint64_t allocations = after->allocations - before.allocations;
   const double carves = (double)(outcome->setting.any_bits ? allocations : parts);
@@ -145,17 +145,17 @@ static double per_operation(const trace_tune_outcome *outcome, int pass)
 
 /* Of the trace where more is taken. */
 static void add_bytes(trace_tune_outcome *outcome, const trace_replay_result *result,
-                      const trace_spool *spool, const char *name)
+                      const trace_batch_source *source, const char *name)
 {
   trace_replay_result *all = &outcome->result;
   if (outcome->worst && result->peak_device_bytes <= all->peak_device_bytes)
     return;
   outcome->worst = name;
-  all->peak_active_bytes = spool->peak_active_bytes;
+  all->peak_active_bytes = source->peak_active_bytes;
   all->peak_managed_bytes = result->peak_managed_bytes;
   all->peak_device_bytes = result->peak_device_bytes;
-  all->footprint = spool->peak_active_bytes > 0
-                       ? (double)result->peak_device_bytes / (double)spool->peak_active_bytes
+  all->footprint = source->peak_active_bytes > 0
+                       ? (double)result->peak_device_bytes / (double)source->peak_active_bytes
                        : 0.0;
 }
 
@@ -179,24 +179,24 @@ static void add(trace_tune_outcome *outcome, const trace_replay_result *result, 
   all->ns_per_operation = per_operation(outcome, 1);
 }
 
-clp_status trace_tune_add(trace_tune_outcome *outcome, trace_spool *spool, const char *name,
+clp_status trace_tune_add(trace_tune_outcome *outcome, trace_batch_source *source, const char *name,
                           const trace_tune_options *options)
 {
   trial tried;
   trace_replay_result result;
-  clp_status status = open_trial(&tried, &outcome->setting, spool, name, options);
+  clp_status status = open_trial(&tried, &outcome->setting, source, name, options);
   for (int pass = 0; pass < 2 && !status; pass++) {
     trace_player_release_live(&tried.player);
     trace_layer_pools_forget_live(&tried.layer);
-    status = play(&tried, spool, outcome, pass);
+    status = play(&tried, source, outcome, pass);
   }
   if (!status) {
     trace_player_read(&tried.player, &result);
     result.peak_managed_bytes /= tried.units;
     result.peak_device_bytes /= tried.units;
     add(outcome, &result, name);
-    add_bytes(outcome, &result, spool, name);
-    outcome->result.recorded_failures += spool->recorded_failures;
+    add_bytes(outcome, &result, source, name);
+    outcome->result.recorded_failures += source->recorded_failures;
   }
   close_trial(&tried);
   return status;

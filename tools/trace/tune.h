@@ -8,9 +8,9 @@
 #ifndef CLPOOL_TRACE_TUNE_H
 #define CLPOOL_TRACE_TUNE_H
 
+#include "trace/batch.h"
 #include "trace/costs.h"
 #include "trace/replay.h"
-#include "trace/spool.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,7 +52,7 @@ bool trace_tune_has_parts(const trace_cost_table *costs);
 
 /* Tries the outcome's setting on a trace, which is called `name`, and adds what comes of it.
  * Statuses as of trace_replay. */
-clp_status trace_tune_add(trace_tune_outcome *outcome, trace_spool *spool, const char *name,
+clp_status trace_tune_add(trace_tune_outcome *outcome, trace_batch_source *source, const char *name,
                           const trace_tune_options *options);
 
 /* The outcome that takes the least memory within `most_ns` an operation of the
