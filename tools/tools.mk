@@ -17,7 +17,6 @@ libclpool_trace_la_SOURCES = \
 	tools/trace/lines.c tools/trace/lines.h \
 	tools/trace/live_blocks.c tools/trace/live_blocks.h \
 	tools/trace/metering_allocator.c tools/trace/metering_allocator.h \
-	tools/trace/model_device.c tools/trace/model_device.h \
 	tools/trace/names.c tools/trace/names.h \
 	tools/trace/player.c tools/trace/player.h \
 	tools/trace/reader.c tools/trace/reader.h \

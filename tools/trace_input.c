@@ -11,17 +11,16 @@ int clpi_open_trace(const char *path, bool is_lenient, trace_reader **reader)
   clp_status status = trace_open(-1, path, reader);
   if (status)
     return clpi_failed(status);
-  (*reader)->notes.is_lenient = is_lenient;
+  (*reader)->is_lenient = is_lenient;
   return CLPI_EXIT_SUCCESS;
 }
 
 void clpi_tell_left_out(trace_reader *reader)
 {
-  const trace_notes *notes = &reader->notes;
-  uint64_t line = notes->first_left_out, count = notes->left_out;
-  if (notes->broken_line)
+  uint64_t line = reader->first_left_out, count = reader->left_out;
+  if (reader->broken_line)
     clpi_complain("remark: %s: line %" PRIu64 ", the last one, has no end and is left out",
-                  reader->lines.name, notes->broken_line);
+                  reader->lines.name, reader->broken_line);
   if (count > 0)
     clpi_complain("remark: %s: %" PRIu64 " free%s of what was allocated before it begins %s left "
                   "out, the first in line %" PRIu64,

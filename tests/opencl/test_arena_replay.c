@@ -157,7 +157,7 @@ static trace_meter replay(const contents *it)
   }
   trace_close(rows.reader);
   trace_batch_source_end(&rows);
-  const trace_meter meter = trace_metering_allocator_read(metering);
+  const trace_meter meter = *trace_meter_of(metering);
   clp_pool_release(pool);
   clp_allocator_release(arena);
   clp_allocator_release(metering);

@@ -103,7 +103,7 @@ function layer_of(path,   part) {
     return "api-cuda"
   if (path ~ /^include\/clpool\//)
     return "api"
-  if (path ~ /^tools\/trace\/(metering_allocator|model_device)\.c$/)
+  if (path ~ /^tools\/trace\/metering_allocator\.c$/)
     return "trace-allocators"
   if (path ~ /^tools\/trace\/stacks\.[ch]$/)
     return "trace-stacks"

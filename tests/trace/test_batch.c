@@ -178,7 +178,7 @@ START_TEST(frees_of_what_is_older_are_left_out)
 {
   rows all;
   start(&all, "a1=100 f2=7 f0=0 f1=100 f1=100 a1=9");
-  all.source.reader->notes.is_lenient = true;
+  all.source.reader->is_lenient = true;
   for (int pass = 0; pass < 2; pass++) {
     reads(&all, TRACE_BATCH_ROWS);
     ck_assert_uint_eq(all.source.batch->count, 3);
@@ -186,8 +186,8 @@ START_TEST(frees_of_what_is_older_are_left_out)
     is_operation(&all, 1, true, 100, 0);
     is_operation(&all, 2, false, 9, 0);
     ck_assert_uint_eq(all.source.batch->operations[2].event, 6);
-    ck_assert_uint_eq(all.source.reader->notes.left_out, 3);
-    ck_assert_uint_eq(all.source.reader->notes.first_left_out, 3);
+    ck_assert_uint_eq(all.source.reader->left_out, 3);
+    ck_assert_uint_eq(all.source.reader->first_left_out, 3);
     clpt_ok(trace_batch_source_rewind(&all.source));
   }
   end(&all);
@@ -199,7 +199,7 @@ START_TEST(lenient_is_not_careless)
 {
   rows all;
   start(&all, "a1=100 f1=7");
-  all.source.reader->notes.is_lenient = true;
+  all.source.reader->is_lenient = true;
   clpt_fails(CLP_INVALID_ARGUMENT, trace_batch_read(&all.source, TRACE_BATCH_ROWS));
   end(&all);
 }

@@ -25,7 +25,7 @@ START_TEST(counts_what_succeeds)
   clpt_ok(clp_allocator_allocate(metering, 300, &first));
   clpt_ok(clp_allocator_allocate(metering, 500, &second));
   clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_allocator_allocate(metering, 201, &third));
-  trace_meter meter = trace_metering_allocator_read(metering);
+  trace_meter meter = *trace_meter_of(metering);
   ck_assert_uint_eq(meter.allocations, 2);
   ck_assert_uint_eq(meter.frees, 0);
   ck_assert_uint_eq(meter.taken_bytes, 800);
@@ -33,9 +33,9 @@ START_TEST(counts_what_succeeds)
 
   device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
   clpt_fails(CLP_BACKEND_ERROR, clp_allocator_free(metering, second, 500));
-  ck_assert_uint_eq(trace_metering_allocator_read(metering).taken_bytes, 800);
+  ck_assert_uint_eq(trace_meter_of(metering)->taken_bytes, 800);
   clpt_ok(clp_allocator_free(metering, second, 500));
-  meter = trace_metering_allocator_read(metering);
+  meter = *trace_meter_of(metering);
   ck_assert_uint_eq(meter.frees, 1);
   ck_assert_uint_eq(meter.taken_bytes, 300);
   ck_assert_uint_eq(meter.peak_bytes, 800);
@@ -52,8 +52,8 @@ START_TEST(zero_bytes_touch_nothing)
   clpt_ok(clp_allocator_allocate(metering, 0, &memory));
   ck_assert_uint_eq(memory, 0);
   clpt_ok(clp_allocator_free(metering, memory, 0));
-  ck_assert_uint_eq(trace_metering_allocator_read(metering).allocations, 0);
-  ck_assert_uint_eq(trace_metering_allocator_read(metering).frees, 0);
+  ck_assert_uint_eq(trace_meter_of(metering)->allocations, 0);
+  ck_assert_uint_eq(trace_meter_of(metering)->frees, 0);
   clp_allocator_release(metering);
   clpt_device_trace_is(&device, "X");
   clpt_device_assert_ended(&device);

@@ -183,9 +183,9 @@ START_TEST(what_the_last_line_begins_is_left_out)
     (void)snprintf(text, sizeof(text), "%s%s%.*s", CLPT_HEADER, ROW, (int)length, row);
     trace_reader *reader = clpt_trace(text);
     ck_assert_uint_eq(next(reader).line, 2);
-    ck_assert_uint_eq(reader->notes.broken_line, 0);
+    ck_assert_uint_eq(reader->broken_line, 0);
     assert_end(reader);
-    ck_assert_uint_eq(reader->notes.broken_line, length ? 3 : 0);
+    ck_assert_uint_eq(reader->broken_line, length ? 3 : 0);
     trace_close(reader);
   }
 }

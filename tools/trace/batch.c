@@ -147,12 +147,12 @@ static clp_status resolve(trace_operation *operation, const trace_event *event,
 /* A free of what was allocated before the trace begins, if such frees do not matter. */
 static bool is_left_out(const trace_batch_source *source, const trace_event *event)
 {
-  trace_notes *notes = &source->reader->notes;
-  if (event->action != TRACE_FREE || !notes->is_lenient ||
+  trace_reader *reader = source->reader;
+  if (event->action != TRACE_FREE || !reader->is_lenient ||
       trace_live_blocks_has(&source->live, event))
     return false;
-  if (notes->left_out++ == 0)
-    notes->first_left_out = event->line;
+  if (reader->left_out++ == 0)
+    reader->first_left_out = event->line;
   return true;
 }
 

@@ -9,8 +9,6 @@
 typedef struct metering {
   clp_allocator *metered; /* retained */
   trace_meter meter;
-  trace_block_callback on_block;
-  void *user_data;
 } metering;
 
 static clp_status metering_allocate(void *self, size_t bytes, clp_memory *out)
@@ -23,8 +21,8 @@ static clp_status metering_allocate(void *self, size_t bytes, clp_memory *out)
   it->meter.taken_bytes += bytes;
   if (it->meter.peak_bytes < it->meter.taken_bytes)
     it->meter.peak_bytes = it->meter.taken_bytes;
-  if (it->on_block)
-    it->on_block(bytes, true, it->user_data);
+  if (it->meter.on_block)
+    it->meter.on_block(bytes, true, it->meter.user_data);
   return CLP_SUCCESS;
 }
 
@@ -34,8 +32,8 @@ static clp_status count_free(metering *it, size_t bytes, clp_status status)
     return status;
   it->meter.frees++;
   it->meter.taken_bytes -= bytes;
-  if (it->on_block)
-    it->on_block(bytes, false, it->user_data);
+  if (it->meter.on_block)
+    it->meter.on_block(bytes, false, it->meter.user_data);
   return CLP_SUCCESS;
 }
 
@@ -118,15 +116,32 @@ clp_status trace_metering_allocator_create(clp_allocator *metered, clp_allocator
   return CLP_SUCCESS;
 }
 
-trace_meter trace_metering_allocator_read(const clp_allocator *allocator)
+trace_meter *trace_meter_of(const clp_allocator *allocator)
 {
-  return ((metering *)allocator->self)->meter;
+  return &((metering *)allocator->self)->meter;
 }
 
-void trace_metering_allocator_watch(clp_allocator *allocator, trace_block_callback on_block,
-                                    void *user_data)
+/* --- simulated devices --- */
+
+static clp_status make_part(void *self, clp_memory block, size_t offset, size_t bytes,
+                            clp_memory *part)
 {
-  metering *it = allocator->self;
-  it->on_block = on_block;
-  it->user_data = user_data;
+  return clpi_split_address(self, block, offset, bytes, part);
+}
+
+clp_status trace_model_device_create(bool has_parts, size_t device_bytes, clp_allocator **out)
+{
+  clp_status status = clp_simulated_allocator_create(0, out);
+  if (!status)
+    (*out)->ops.device_bytes = device_bytes;
+  if (!status && has_parts) {
+    (*out)->ops.split = make_part; /* which an arena does not know to be an address */
+    (*out)->ops.memory_kind = CLP_MEMORY_CL_MEM;
+  }
+  return status;
+}
+
+size_t trace_device_bytes(const clp_allocator *allocator)
+{
+  return allocator->ops.device_bytes;
 }

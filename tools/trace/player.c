@@ -171,7 +171,7 @@ static void read_pool_figures(const trace_player *player, trace_replay_result *r
 
 void trace_player_read(const trace_player *player, trace_replay_result *result)
 {
-  trace_meter meter = trace_metering_allocator_read(player->metering);
+  trace_meter meter = *trace_meter_of(player->metering);
   *result = player->tally;
   result->pools = player->pool_count;
   result->misses = result->allocations;

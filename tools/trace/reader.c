@@ -201,7 +201,7 @@ clp_status trace_next(trace_reader *reader, trace_event *event, bool *found)
                           "expected a line of at most %d bytes, none of them zero", TRACE_LINE_MAX);
   if (line->has_end)
     return read_row(reader, event);
-  reader->notes.broken_line = line->number;
+  reader->broken_line = line->number;
   *found = false;
   return CLP_SUCCESS;
 }

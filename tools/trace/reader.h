@@ -23,15 +23,6 @@
 #include <clpool/status.h>
 #include <stdbool.h>
 
-/* What is left out of a trace. */
-typedef struct trace_notes {
-  bool is_lenient;         /* the caller's to set: frees of what is not live, of a log that began
-                            * late, are left out */
-  uint64_t left_out;       /* such rows so far: counted by who knows what is live */
-  uint64_t first_left_out; /* the line of the first */
-  uint64_t broken_line;    /* the last line, which has no end; 0: none such was read */
-} trace_notes;
-
 enum { TRACE_MOST_COLUMNS = 64 };
 
 typedef struct trace_reader {
@@ -39,7 +30,11 @@ typedef struct trace_reader {
   trace_field columns[TRACE_MOST_COLUMNS]; /* TRACE_FIELDS: unknown, to be skipped */
   size_t column_count;                     /* 0: the header was not read yet */
   trace_names names;                       /* of pools */
-  trace_notes notes;
+  bool is_lenient;         /* the caller's to set: frees of what is not live, of a log that began
+                            * late, are left out */
+  uint64_t left_out;       /* such rows so far: counted by who knows what is live */
+  uint64_t first_left_out; /* the line of the first */
+  uint64_t broken_line;    /* the last line, which has no end; 0: none such was read */
   /* The caller's to set: takes the frames that the trace defines, and rows of others are refused.
    * NULL: frames are skipped. */
   trace_stacks *stacks;

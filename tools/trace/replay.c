@@ -59,7 +59,7 @@ static clp_status run_observed(replay *run)
       run->source->batch->count ? run->source->batch->operations : NULL;
   const trace_play_slot *slot = operation ? &player->slots[operation->slot] : NULL;
   const bool was_live = slot && slot->is_live;
-  const uint64_t taken = trace_metering_allocator_read(player->metering).allocations;
+  const uint64_t taken = trace_meter_of(player->metering)->allocations;
   trace_replay_step step = {.event = &run->source->batch->newest, .outcome = TRACE_REPLAY_SKIPPED};
   if (run->source->batch->at_end)
     return CLP_SUCCESS;
@@ -71,7 +71,7 @@ static clp_status run_observed(replay *run)
   clp_status status = run_batch(run);
   if (status)
     return status;
-  const trace_meter meter = trace_metering_allocator_read(player->metering);
+  const trace_meter meter = *trace_meter_of(player->metering);
   step.device_bytes = meter.taken_bytes;
   if (was_live) {
     step.outcome = TRACE_REPLAY_FREED;
@@ -134,14 +134,17 @@ clp_status trace_replay_source(trace_batch_source *source, clp_allocator *alloca
       trace_player_open(&run.player, source->reader->lines.name, allocator, options);
   source->scale = options->scale;
   source->is_kept |= options->passes > 1;
-  if (!status && options->observer && options->pooled)
-    trace_metering_allocator_watch(run.player.metering, tell_block, &run);
+  trace_meter *meter = run.player.metering ? trace_meter_of(run.player.metering) : NULL;
+  if (!status && options->observer && options->pooled) {
+    meter->on_block = tell_block;
+    meter->user_data = &run;
+  }
   if (!status)
     status = run_all(&run);
   if (!status)
     read_figures(&run, result);
-  if (run.player.metering)
-    trace_metering_allocator_watch(run.player.metering, NULL, NULL);
+  if (meter)
+    meter->on_block = NULL;
 
   trace_player_close(&run.player);
   return status;
@@ -154,4 +157,35 @@ clp_status trace_replay(trace_reader *reader, clp_allocator *allocator,
   clp_status status = trace_replay_source(&source, allocator, options, result);
   trace_batch_source_end(&source);
   return status;
+}
+
+clp_status trace_replay_fit_scale(trace_batch_source *source, const clp_allocator *allocator,
+                                  const trace_replay_options *options, double *scale)
+{
+  const size_t device_bytes = trace_device_bytes(allocator);
+  trace_replay_options as_recorded = TRACE_REPLAY_OPTIONS_INIT;
+  as_recorded.pool_options = options->pool_options;
+  as_recorded.on_arena = options->on_arena;
+  as_recorded.arena_options = options->arena_options;
+  as_recorded.has_limit = true; /* none, whatever the environment says */
+  as_recorded.on_progress = options->on_progress;
+  as_recorded.user_data = options->user_data;
+
+  source->is_kept = true;
+  clp_allocator *roomy; /* limits in per cent can be read there, though not applied */
+  trace_replay_result result;
+  clp_status status = trace_model_device_create(false, device_bytes, &roomy);
+  if (status)
+    return status;
+  status = trace_replay_source(source, roomy, &as_recorded, &result);
+  clp_allocator_release(roomy);
+  if (!status)
+    status = trace_batch_source_rewind(source);
+  if (status)
+    return status;
+  *scale = 1.0;
+  while (device_bytes > 0 &&
+         (double)result.peak_managed_bytes * *scale > (double)device_bytes / 4.0)
+    *scale /= 2.0;
+  return CLP_SUCCESS;
 }

@@ -3,7 +3,6 @@
 #include "trace/tune.h"
 
 #include "trace/layer_pools.h"
-#include "trace/model_device.h"
 #include "trace/player.h"
 
 #include <math.h>
@@ -76,12 +75,13 @@ static clp_status open_trial(trial *tried, const trace_tune_setting *setting,
   replay->has_limit = true;
   replay->limit_bytes = MIN(options->limit_bytes, SIZE_MAX / tried->units) * tried->units;
   clp_status status =
-      trace_model_device_create(trace_tune_has_parts(options->costs), &tried->device);
+      trace_model_device_create(trace_tune_has_parts(options->costs), 0, &tried->device);
   if (!status)
     status = trace_player_open(&tried->player, name, tried->device, replay);
   if (status)
     return status;
-  trace_metering_allocator_watch(tried->player.metering, count_block, tried);
+  trace_meter_of(tried->player.metering)->on_block = count_block;
+  trace_meter_of(tried->player.metering)->user_data = tried;
   if (!setting->in_layer)
     return trace_player_reserve(&tried->player, source->live.capacity, source->contexts, 1);
   return trace_layer_pools_begin(&tried->layer, &tried->player, setting->leading_bits,
@@ -91,7 +91,7 @@ static clp_status open_trial(trial *tried, const trace_tune_setting *setting,
 static void close_trial(trial *tried)
 {
   if (tried->player.metering)
-    trace_metering_allocator_watch(tried->player.metering, NULL, NULL);
+    trace_meter_of(tried->player.metering)->on_block = NULL;
   trace_layer_pools_end(&tried->layer);
   trace_player_close(&tried->player);
   clp_allocator_release(tried->device);
@@ -118,10 +118,10 @@ static clp_status play(trial *tried, trace_batch_source *source, trace_tune_outc
                        int pass)
 {
   const trace_play_tally before = tried->player.tally, *after = &tried->player.tally;
-  const uint64_t parts_before = trace_metering_allocator_read(tried->player.metering).parts;
+  const uint64_t parts_before = trace_meter_of(tried->player.metering)->parts;
   tried->device_ns = 0.0;
   clp_status status = run_all(tried, source);
-  const uint64_t parts = trace_metering_allocator_read(tried->player.metering).parts - parts_before;
+  const uint64_t parts = trace_meter_of(tried->player.metering)->parts - parts_before;
   const uint64_t allocations = after->allocations - before.allocations;
   const double carves = (double)(outcome->setting.any_bits ? allocations : parts);
   outcome->pass_ns[pass] +=
