@@ -8,7 +8,6 @@
 /* A trace and the allocator it is replayed on. */
 typedef struct replay_setup {
   clpi_arguments *arguments;
-  trace_reader *reader;
   trace_batch_source source;
   clpi_opened opened;
 } replay_setup;
@@ -41,8 +40,6 @@ static clp_status replay_all(replay_setup *setup, trace_replay_result results[2]
     status = replay(setup, arguments->is_bare ? bare : "replay with a pool", !arguments->is_bare,
                     &results[0]);
   if (!status && arguments->compares)
-    status = trace_batch_source_rewind(&setup->source);
-  if (!status && arguments->compares)
     status = replay(setup, bare, false, &results[1]);
   return status;
 }
@@ -57,9 +54,9 @@ static int replay_and_report(replay_setup *setup)
   clp_status status = replay_all(setup, report.results);
   if (status)
     return clpi_failed(status);
-  clpi_tell_left_out(setup->reader);
+  clpi_tell_left_out(setup->source.reader);
   if (result->allocations + result->failures == 0)
-    return clpi_nothing_to("replay", setup->reader);
+    return clpi_nothing_to("replay", setup->source.reader);
   /* of two replays the peaks would be one */
   if (arguments->choice.kind == CLPI_ALLOCATOR_CUDA_ASYNC && !arguments->compares)
     report.peak_reserved_bytes = clpi_cuda_peak_reserved(setup->opened.device.number);
@@ -69,7 +66,7 @@ static int replay_and_report(replay_setup *setup)
     clpi_print_replay(&report);
   if (result->allocations > 0)
     return CLPI_EXIT_SUCCESS;
-  return clpi_complain("%s: every allocation was refused", setup->reader->lines.name);
+  return clpi_complain("%s: every allocation was refused", setup->source.reader->lines.name);
 }
 
 /* Drivers set up much when they are first asked for memory, tens of milliseconds on a GPU: that is
@@ -85,25 +82,24 @@ static void wake(clp_allocator *allocator)
 static int open_and_replay(replay_setup *setup)
 {
   clpi_arguments *arguments = setup->arguments;
-  int code = clpi_open_trace(arguments->traces[0], arguments->is_lenient, &setup->reader);
+  int code = clpi_open_trace(arguments->traces[0], arguments->is_lenient, &setup->source.reader);
   if (!code)
     code = clpi_allocator_open(&arguments->choice, &setup->opened);
   if (!code)
     code = clpi_set_limit(arguments, trace_device_bytes(setup->opened.allocator));
   if (code)
     return code;
-  setup->source = (trace_batch_source){.reader = setup->reader, .is_kept = arguments->compares};
   wake(setup->opened.allocator);
   return replay_and_report(setup);
 }
 
 static int run(clpi_arguments *arguments)
 {
-  replay_setup setup = {.arguments = arguments};
+  replay_setup setup = {.arguments = arguments, .source = {.is_kept = arguments->compares}};
   clpi_show_remarks();
   int code = open_and_replay(&setup);
   trace_batch_source_end(&setup.source);
-  trace_close(setup.reader);
+  trace_close(setup.source.reader);
   clpi_allocator_close(&setup.opened);
   return code;
 }

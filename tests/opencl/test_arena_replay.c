@@ -153,7 +153,6 @@ static trace_meter replay(const contents *it)
   clpt_ok(clp_pool_create(arena, &pool_options, &pool));
   for (int pass = 0; pass < PASSES; pass++) {
     play_pass(it, pool, &rows);
-    clpt_ok(trace_batch_source_rewind(&rows));
   }
   trace_close(rows.reader);
   trace_batch_source_end(&rows);

@@ -105,7 +105,6 @@ START_TEST(after_a_rewind_all_is_as_at_first)
     is_operation(&all, 0, false, 100, 0);
     is_operation(&all, 1, false, 50, 1);
     ck_assert_uint_eq(all.source.batch->operations[1].event, 2);
-    clpt_ok(trace_batch_source_rewind(&all.source));
   }
   end(&all);
 }
@@ -188,7 +187,6 @@ START_TEST(frees_of_what_is_older_are_left_out)
     ck_assert_uint_eq(all.source.batch->operations[2].event, 6);
     ck_assert_uint_eq(all.source.reader->left_out, 3);
     ck_assert_uint_eq(all.source.reader->first_left_out, 3);
-    clpt_ok(trace_batch_source_rewind(&all.source));
   }
   end(&all);
 }
@@ -217,7 +215,6 @@ static void expect_operations(trace_batch_source *source, const size_t *bytes, c
     ck_assert_int_eq(source->batch->operations[i].is_free, is_free[i]);
   }
   ck_assert(source->batch->at_end);
-  clpt_ok(trace_batch_source_rewind(source));
 }
 
 START_TEST(operations_come_back_twice)

@@ -33,7 +33,6 @@ START_TEST(numbers_are_dense_and_stay)
     }
     ck_assert_uint_eq(source.owners, 5);
     ck_assert_uint_eq(source.contexts, 7);
-    clpt_ok(trace_batch_source_rewind(&source));
   }
   trace_close(source.reader);
   trace_batch_source_end(&source);

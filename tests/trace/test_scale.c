@@ -73,7 +73,7 @@ static double fitted(const char *rows, size_t device_bytes)
   trace_replay_options options = clpt_pooled();
   double scale = 0.0;
   clpt_ok(trace_replay_fit_scale(&source, allocator, &options, &scale));
-  clpt_ok(trace_batch_read(&source, 1)); /* it was rewound */
+  clpt_ok(trace_batch_read(&source, 1)); /* it begins again */
   ck_assert_uint_eq(source.batch->operations[0].line, 2);
   clp_allocator_release(allocator);
   trace_close(source.reader);

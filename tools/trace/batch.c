@@ -64,7 +64,7 @@ void trace_batch_source_end(trace_batch_source *source)
   source->file = NULL;
 }
 
-clp_status trace_batch_source_rewind(trace_batch_source *source)
+static clp_status begin_again(trace_batch_source *source)
 {
   source->is_read = true;
   if (fflush(source->file) || ferror(source->file))
@@ -207,16 +207,20 @@ static clp_status read_kept(const trace_batch_source *source, size_t most)
 
 clp_status trace_batch_read(trace_batch_source *source, size_t most)
 {
+  clp_status status = CLP_SUCCESS;
   if (!source->batch) /* all zero: what is kept has no byte that was never set */
     source->batch = calloc(1, sizeof(*source->batch));
   if (!source->batch)
     return trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory to read a trace");
+  if (source->batch->at_end && source->is_kept)
+    status = begin_again(source);
   source->batch->count = 0;
   source->batch->recorded_failures = 0;
   source->batch->at_end = false;
-  if (source->is_read)
+  if (!status && source->is_read)
     return read_kept(source, most);
-  clp_status status = read_rows(source, most);
+  if (!status)
+    status = read_rows(source, most);
   return status ? status : keep(source);
 }
 
@@ -226,5 +230,5 @@ clp_status trace_batch_read_all(trace_batch_source *source)
   do
     status = trace_batch_read(source, TRACE_BATCH_ROWS);
   while (!status && !source->batch->at_end);
-  return status ? status : trace_batch_source_rewind(source);
+  return status;
 }

@@ -46,9 +46,9 @@ typedef struct trace_batch {
 typedef struct trace_batch_source {
   trace_reader *reader; /* borrowed */
   double scale;         /* of sizes: finite and above 0 */
-  bool is_kept;         /* it can be rewound */
+  bool is_kept;         /* behind its last batch, it begins again */
   bool is_recorded;     /* the trace has contexts: it is from `clpool record` */
-  bool is_read;         /* it was rewound: the reader is at its end */
+  bool is_read;         /* it began again: the reader is at its end */
   FILE *file;           /* of what is kept, without a name, in TMPDIR, else in /tmp */
   trace_batch *batch;   /* the last that was read; NULL before the first */
   trace_live_blocks live;
@@ -61,10 +61,6 @@ typedef struct trace_batch_source {
 
 void trace_batch_source_end(trace_batch_source *source);
 
-/* From the first row again, of a trace that is kept and was read to its end. CLP_IO_ERROR: what is
- * kept could not be written. */
-clp_status trace_batch_source_rewind(trace_batch_source *source);
-
 /* How far the trace or what is kept of it is read, in bytes; `*total` is 0 where that is unknown.
  */
 void trace_batch_source_progress(const trace_batch_source *source, uint64_t *done, uint64_t *total);
@@ -75,7 +71,7 @@ void trace_batch_source_progress(const trace_batch_source *source, uint64_t *don
  * CLP_OUT_OF_HOST_MEMORY. */
 clp_status trace_batch_read(trace_batch_source *source, size_t most);
 
-/* Reads all batches of a trace that is kept, and rewinds it. Statuses likewise. */
+/* Reads all batches that are left. Statuses likewise. */
 clp_status trace_batch_read_all(trace_batch_source *source);
 
 /* `bytes` times `scale`, rounded to the nearest and at least 1; 0 stays 0. False: it is more than

@@ -86,42 +86,23 @@ static clp_status run_observed(replay *run)
 
 static clp_status run_pass(replay *run)
 {
-  bool is_observed = run->options->observer;
-  size_t rows = is_observed ? 1 : TRACE_BATCH_ROWS;
+  const bool is_observed = run->options->observer;
+  trace_batch_source *source = run->source;
+  trace_player_release_live(&run->player);
+  run->nanoseconds = 0;
+  run->operations_before = trace_play_operations(&run->player.tally);
   do {
-    clp_status status = trace_batch_read(run->source, rows);
+    clp_status status = trace_batch_read(source, is_observed ? 1 : TRACE_BATCH_ROWS);
     if (!status)
-      status = trace_player_reserve(&run->player, run->source->live.capacity, run->source->contexts,
-                                    run->source->batch->newest.line);
+      status = trace_player_reserve(&run->player, source->live.capacity, source->contexts,
+                                    source->batch->newest.line);
     if (!status)
       status = is_observed ? run_observed(run) : run_batch(run);
     if (status)
       return status;
     tell_progress(run);
-  } while (!run->source->batch->at_end);
+  } while (!source->batch->at_end);
   return CLP_SUCCESS;
-}
-
-static clp_status run_all(replay *run)
-{
-  clp_status status = run_pass(run);
-  for (unsigned pass = 1; pass < run->options->passes && !status; pass++) {
-    trace_player_release_live(&run->player);
-    run->nanoseconds = 0;
-    run->operations_before = trace_play_operations(&run->player.tally);
-    status = trace_batch_source_rewind(run->source);
-    if (!status)
-      status = run_pass(run);
-  }
-  return status;
-}
-
-static void read_figures(const replay *run, trace_replay_result *result)
-{
-  trace_player_read(&run->player, result);
-  uint64_t timed = trace_play_operations(&run->player.tally) - run->operations_before;
-  if (timed > 0)
-    result->ns_per_operation = (double)run->nanoseconds / (double)timed;
 }
 
 clp_status trace_replay_source(trace_batch_source *source, clp_allocator *allocator,
@@ -130,6 +111,7 @@ clp_status trace_replay_source(trace_batch_source *source, clp_allocator *alloca
   replay run = {.options = options,
                 .clock = options->clock ? options->clock : monotonic_nanoseconds,
                 .source = source};
+  unsigned pass = 0;
   clp_status status =
       trace_player_open(&run.player, source->reader->lines.name, allocator, options);
   source->scale = options->scale;
@@ -139,13 +121,17 @@ clp_status trace_replay_source(trace_batch_source *source, clp_allocator *alloca
     meter->on_block = tell_block;
     meter->user_data = &run;
   }
+  while (!status && (pass == 0 || pass < options->passes)) {
+    status = run_pass(&run);
+    pass++;
+  }
   if (!status)
-    status = run_all(&run);
-  if (!status)
-    read_figures(&run, result);
+    trace_player_read(&run.player, result);
+  const uint64_t timed = trace_play_operations(&run.player.tally) - run.operations_before;
+  if (!status && timed > 0)
+    result->ns_per_operation = (double)run.nanoseconds / (double)timed;
   if (meter)
     meter->on_block = NULL;
-
   trace_player_close(&run.player);
   return status;
 }
@@ -179,8 +165,6 @@ clp_status trace_replay_fit_scale(trace_batch_source *source, const clp_allocato
     return status;
   status = trace_replay_source(source, roomy, &as_recorded, &result);
   clp_allocator_release(roomy);
-  if (!status)
-    status = trace_batch_source_rewind(source);
   if (status)
     return status;
   *scale = 1.0;

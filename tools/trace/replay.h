@@ -117,14 +117,14 @@ typedef struct trace_replay_result {
 clp_status trace_replay(trace_reader *reader, clp_allocator *allocator,
                         const trace_replay_options *options, trace_replay_result *result);
 
-/* The same, of what trace_batch_source_rewind reads again if the source is kept. */
+/* The same, of a source whose next batch is its first. */
 clp_status trace_replay_source(trace_batch_source *source, clp_allocator *allocator,
                                const trace_replay_options *options, trace_replay_result *result);
 
 /* Finds the largest power of two, at most 1, by which a trace's sizes can be multiplied so that a
  * pool with these options manages at most a quarter of the memory of `allocator`'s device at its
- * peak; 1 where that memory is unknown. Replays the trace once on a simulated device, keeps and
- * rewinds it. Statuses as of trace_replay. */
+ * peak; 1 where that memory is unknown. Replays the trace once on a simulated device, and keeps
+ * it. Statuses as of trace_replay. */
 clp_status trace_replay_fit_scale(trace_batch_source *source, const clp_allocator *allocator,
                                   const trace_replay_options *options, double *scale);
 

@@ -102,14 +102,14 @@ static void close_trial(trial *tried)
 static clp_status run_all(trial *tried, trace_batch_source *source)
 {
   const trace_batch *batch = source->batch;
-  clp_status status = trace_batch_source_rewind(source);
-  for (bool at_end = false; !status && !at_end; at_end = batch->at_end) {
+  clp_status status;
+  do {
     status = trace_batch_read(source, TRACE_BATCH_ROWS);
     if (!status)
       status = tried->layer.contexts
                    ? trace_layer_pools_run(&tried->layer, batch->operations, batch->count)
                    : trace_player_run(&tried->player, batch->operations, batch->count);
-  }
+  } while (!status && !batch->at_end);
   return status;
 }
 
