@@ -93,8 +93,10 @@ static void set_loader(const char *library)
   put_before("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=4096");
 }
 
-int clpi_layers_set(const char *file)
+int clpi_layers_set(const char *file, const char *does)
 {
+  if (!CLPI_HAS_LAYER)
+    return clpi_misuse("this clpool is built without the layer that %s", does);
   char installed[PATH_MAX], path[PATH_MAX];
   snprintf(installed, sizeof(installed), "%s/%s", CLPI_LAYER_FOLDER, file);
   const char *named = secure_getenv("CLPOOL_LAYER_LIBRARY");

@@ -6,8 +6,9 @@
 /* Sets the environment of programs. The layer that is installed as `file`, or the one of
  * CLPOOL_LAYER_LIBRARY, comes before those of OPENCL_LAYERS. Programs whose loader has no layers
  * get one that has: that of CLPOOL_LOADER, the one beside the layer, or the one of this machine. An
- * exit code, after a complaint if the layer cannot be used. */
-int clpi_layers_set(const char *file);
+ * exit code, after a complaint if the layer cannot be used; `does` says in it what the layer does.
+ */
+int clpi_layers_set(const char *file, const char *does);
 
 /* Sets a variable for the program. Ends this one after a complaint if that fails. */
 void clpi_layers_set_variable(const char *variable, const char *value);

@@ -60,11 +60,9 @@ static int run(clpi_arguments *arguments)
   int file = -1; /* open until the program has ended, so that the reader of a pipe sees one end */
   if (!output)
     return clpi_misuse("-o is missing, the file for the trace (see clpool record --help)");
-  if (!CLPI_HAS_LAYER)
-    return clpi_misuse("this clpool is built without the layer that records");
   int code = set_path(output);
   if (!code)
-    code = clpi_layers_set("libclpool-record.so");
+    code = clpi_layers_set("libclpool-record.so", "records");
   if (!code && !strstr(output, "%p"))
     code = open_output(output, &file);
   if (!code)

@@ -79,27 +79,21 @@ static void wake(clp_allocator *allocator)
     (void)clp_allocator_free(allocator, memory, ANY_BYTES);
 }
 
-static int open_and_replay(replay_setup *setup)
-{
-  clpi_arguments *arguments = setup->arguments;
-  int code = clpi_open_trace(arguments->traces[0], arguments->is_lenient, &setup->source.reader);
-  if (!code)
-    code = clpi_allocator_open(&arguments->choice, &setup->opened);
-  if (!code)
-    code = clpi_set_limit(arguments, trace_device_bytes(setup->opened.allocator));
-  if (code)
-    return code;
-  wake(setup->opened.allocator);
-  return replay_and_report(setup);
-}
-
 static int run(clpi_arguments *arguments)
 {
   replay_setup setup = {.arguments = arguments, .source = {.is_kept = arguments->compares}};
   clpi_show_remarks();
-  int code = open_and_replay(&setup);
-  trace_batch_source_end(&setup.source);
+  int code = clpi_open_trace(arguments->traces[0], arguments->is_lenient, &setup.source.reader);
+  if (!code)
+    code = clpi_allocator_open(&arguments->choice, &setup.opened);
+  if (!code)
+    code = clpi_set_limit(arguments, trace_device_bytes(setup.opened.allocator));
+  if (!code) {
+    wake(setup.opened.allocator);
+    code = replay_and_report(&setup);
+  }
   trace_close(setup.source.reader);
+  trace_batch_source_end(&setup.source);
   clpi_allocator_close(&setup.opened);
   return code;
 }

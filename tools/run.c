@@ -6,9 +6,7 @@
 
 static int run(clpi_arguments *arguments)
 {
-  if (!CLPI_HAS_LAYER)
-    return clpi_misuse("this clpool is built without the layer that pools");
-  int code = clpi_layers_set("libclpool-layer.so");
+  int code = clpi_layers_set("libclpool-layer.so", "pools");
   return code ? code : clpi_layers_run(arguments->traces, "nothing is pooled");
 }
 

@@ -483,7 +483,8 @@ has allocations 8662
 
 # A pipe is read once, whatever needs it several times: what is counted is as of a file.
 for words in --compare --scale=auto --passes=2; do
-  "$clpool" replay "$resnet" --json $words | grep -v '"ns_\|"trace"' >expected || fail "$words: exit code $?"
+  "$clpool" replay "$resnet" --json $words | grep -v '"ns_\|"trace"' >expected ||
+    fail "$words: exit code $?"
   cat "$resnet" | "$clpool" replay - --json $words | grep -v '"ns_\|"trace"' >out ||
     fail "$words on a pipe: exit code $?"
   cmp -s expected out || fail "$words on a pipe: $(diff expected out)"
