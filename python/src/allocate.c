@@ -17,7 +17,7 @@ static bool try_allocate(Pool *pool, size_t bytes, clp_buffer **out)
 static void drop_parked_after_frees(Pool *pool)
 {
   clp_pool_stats stats = CLP_POOL_STATS_INIT;
-  pool = pool->root == NULL ? pool : pool->root;
+  pool = clpool_root(pool);
   if (pool->kind != MEMORY_CL_MEM || clp_pool_get_stats(pool->pool, &stats) != CLP_SUCCESS)
     return;
   if (stats.device_frees != pool->device_frees)

@@ -56,6 +56,16 @@ typedef struct Pool {
   uint64_t device_frees; /* as the statistics last said */
 } Pool;
 
+static inline Pool *clpool_root(Pool *pool)
+{
+  return pool->root == NULL ? pool : pool->root;
+}
+
+static inline bool clpool_is_cuda(Pool *pool)
+{
+  return clpool_root(pool)->allocator->device >= 0;
+}
+
 /* module.c */
 extern PyObject *clpool_buffer_type;      /* pyopencl.Buffer, or NULL */
 extern PyObject *clpool_queue_type;       /* pyopencl.CommandQueue, or NULL */
@@ -78,6 +88,7 @@ void clpool_report_kept(void);
 int clpool_size_of(PyObject *object, size_t *out);
 int clpool_parse_size(PyObject *object, void *out);
 int clpool_handle_of(PyObject *object, PyObject *type, void **out);
+int clpool_stream_of(PyObject *object, bool is_cuda, void **out);
 
 /* allocator.c */
 extern PyTypeObject *clpool_allocator_type;
@@ -99,7 +110,7 @@ clp_status clpool_release_block(Pool *pool, clp_buffer *buffer, clp_stream strea
 void clpool_release_or_report(Pool *pool, clp_buffer *buffer, clp_stream stream);
 
 /* buffer_calls.c */
-PyObject *clpool_with_stream(clp_buffer *buffer, PyObject *queue,
+PyObject *clpool_with_stream(clp_buffer *buffer, Pool *pool, PyObject *queue,
                              clp_status (*call)(clp_buffer *, clp_stream));
 PyObject *clpool_unbind(clp_buffer *buffer);
 

@@ -61,7 +61,8 @@ static clp_buffer *buffer_or_raise(Memory *self)
 
 static PyObject *memory_record_use(PyObject *self, PyObject *queue)
 {
-  return clpool_with_stream(buffer_or_raise((Memory *)self), queue, clp_buffer_record_use);
+  Memory *me = (Memory *)self;
+  return clpool_with_stream(buffer_or_raise(me), me->pool, queue, clp_buffer_record_use);
 }
 
 static PyObject *memory_release(PyObject *self, PyObject *args)
@@ -70,7 +71,7 @@ static PyObject *memory_release(PyObject *self, PyObject *args)
   PyObject *queue = Py_None;
   void *stream = me->pool->stream;
   if (!PyArg_ParseTuple(args, "|O", &queue) ||
-      (queue != Py_None && clpool_handle_of(queue, clpool_queue_type, &stream) < 0))
+      (queue != Py_None && clpool_stream_of(queue, clpool_is_cuda(me->pool), &stream) < 0))
     return NULL;
   clp_buffer *buffer = buffer_or_raise(me);
   if (buffer == NULL)
@@ -86,7 +87,8 @@ static PyObject *memory_release(PyObject *self, PyObject *args)
 
 static PyObject *memory_bind(PyObject *self, PyObject *queue)
 {
-  return clpool_with_stream(buffer_or_raise((Memory *)self), queue, clp_buffer_bind);
+  Memory *me = (Memory *)self;
+  return clpool_with_stream(buffer_or_raise(me), me->pool, queue, clp_buffer_bind);
 }
 
 static PyObject *memory_unbind(PyObject *self, PyObject *unused)

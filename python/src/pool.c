@@ -130,9 +130,9 @@ static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *keywords
 
 PyObject *clpool_pool_on(PyObject *object, PyObject *queue)
 {
-  Pool *pool = (Pool *)object, *root = pool->root == NULL ? pool : pool->root;
+  Pool *root = clpool_root((Pool *)object);
   void *stream;
-  if (clpool_handle_of(queue, clpool_queue_type, &stream) < 0)
+  if (clpool_stream_of(queue, clpool_is_cuda(root), &stream) < 0)
     return NULL;
   Pool *self = empty_pool(on_queue_type, root->kind);
   if (self == NULL)

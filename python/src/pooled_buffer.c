@@ -59,12 +59,16 @@ static PyObject *get_item(PyObject *self, PyObject *slice)
 
 static PyObject *record_use(PyObject *self, PyObject *queue)
 {
-  return clpool_with_stream(clpool_buffer_of(self, NULL), queue, clp_buffer_record_use);
+  Pool *pool = NULL;
+  clp_buffer *buffer = clpool_buffer_of(self, &pool);
+  return clpool_with_stream(buffer, pool, queue, clp_buffer_record_use);
 }
 
 static PyObject *bind_to_queue(PyObject *self, PyObject *queue)
 {
-  return clpool_with_stream(clpool_buffer_of(self, NULL), queue, clp_buffer_bind);
+  Pool *pool = NULL;
+  clp_buffer *buffer = clpool_buffer_of(self, &pool);
+  return clpool_with_stream(buffer, pool, queue, clp_buffer_bind);
 }
 
 static PyObject *unbind_from_queue(PyObject *self, PyObject *unused)

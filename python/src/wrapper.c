@@ -198,9 +198,8 @@ static void wrapper_dealloc(PyObject *object)
   }
   Pool *pool = one->pool;
   clp_buffer *buffer = one->buffer;
-  Pool *root = pool->root == NULL ? pool : pool->root;
   clp_stream stream = pool->stream;
-  if (may_park && root->holding) {
+  if (may_park && clpool_root(pool)->holding) {
     park(one);
   } else {
     remove_record(one);
