@@ -64,6 +64,11 @@ def _make_pooled_svm():
             if self._queue is None:
                 self._queue = pool.allocator.queue
 
+        @property
+        def buf(self) -> memoryview:
+            """The memory, for the host: release() is a BufferError while a view exists."""
+            return memoryview(self.mem)
+
         def release(self) -> None:
             """Gives the memory back to the pool. Twice is a clpool.LogicError."""
             self.mem.release()

@@ -86,6 +86,7 @@ static PyObject *to_object(Pool *pool, clp_buffer *buffer)
   if (memory == NULL || pool->kind != MEMORY_SVM)
     return memory;
   PyObject *svm = PyObject_CallFunctionObjArgs(clpool_make_svm, memory, NULL);
+  clpool_memory_own_views(memory);
   Py_DECREF(memory);
   return svm;
 }

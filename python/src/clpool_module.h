@@ -128,6 +128,7 @@ int clpool_add_buffer_methods(PyTypeObject *type);
 
 /* memory.c */
 PyObject *clpool_memory_new(Pool *pool, clp_buffer *buffer);
+void clpool_memory_own_views(PyObject *memory);
 int clpool_add_memory(PyObject *module);
 
 /* hook.c, trace.c, torch.c */

@@ -10,6 +10,8 @@ typedef struct Memory {
   clp_memory address;
   size_t size;
   Pool *pool;
+  Py_ssize_t views;     /* that the buffer protocol gave and that exist */
+  Py_ssize_t own_views; /* of them, that of the pyopencl.SVM that the memory is for */
 } Memory;
 
 static PyTypeObject *memory_type;
@@ -27,8 +29,15 @@ PyObject *clpool_memory_new(Pool *pool, clp_buffer *buffer)
   self->size = clp_buffer_size(buffer);
   Py_INCREF(pool);
   self->pool = pool;
+  self->views = self->own_views = 0;
   PyObject_GC_Track((PyObject *)self);
   return (PyObject *)self;
+}
+
+/* The views that exist now do not stop a release. */
+void clpool_memory_own_views(PyObject *memory)
+{
+  ((Memory *)memory)->own_views = ((Memory *)memory)->views;
 }
 
 static int memory_traverse(PyObject *self, visitproc visit, void *arg)
@@ -76,6 +85,10 @@ static PyObject *memory_release(PyObject *self, PyObject *args)
   clp_buffer *buffer = buffer_or_raise(me);
   if (buffer == NULL)
     return NULL;
+  if (me->views > me->own_views)
+    return PyErr_Format(PyExc_BufferError,
+                        "the memory cannot be released: %zd views of it exist, such as arrays",
+                        me->views - me->own_views);
   me->buffer = NULL; /* for other threads meanwhile */
   clp_status status = clpool_release_block(me->pool, buffer, stream);
   if (status != CLP_SUCCESS && status != CLP_ALREADY_RELEASED)
@@ -107,7 +120,16 @@ static int memory_get_buffer(PyObject *self, Py_buffer *view, int flags)
   }
   if (buffer_or_raise(me) == NULL)
     return -1;
-  return PyBuffer_FillInfo(view, self, (void *)me->address, (Py_ssize_t)me->size, 0, flags);
+  if (PyBuffer_FillInfo(view, self, (void *)me->address, (Py_ssize_t)me->size, 0, flags) < 0)
+    return -1;
+  me->views++;
+  return 0;
+}
+
+static void memory_release_buffer(PyObject *self, Py_buffer *view)
+{
+  (void)view;
+  ((Memory *)self)->views--;
 }
 
 static PyObject *memory_ptr(PyObject *self, void *closure)
@@ -119,7 +141,8 @@ static PyObject *memory_ptr(PyObject *self, void *closure)
 static PyMethodDef memory_methods[] = {
     {"release", memory_release, METH_VARARGS,
      "release(queue=None)\n\nGives the memory back to the pool, behind the work of a queue or\n"
-     "stream if one is given. Twice is a clpool.LogicError."},
+     "stream if one is given. Twice is a clpool.LogicError; while views of the memory exist,\n"
+     "such as numpy.frombuffer makes, a BufferError."},
     {"record_use", memory_record_use, METH_O,
      "record_use(queue)\n\nNotes that another queue or stream uses the memory too."},
     {"bind_to_queue", memory_bind, METH_O,
@@ -148,6 +171,7 @@ static PyType_Slot memory_slots[] = {
     {Py_tp_getset, memory_properties},
     {Py_tp_members, memory_members},
     {Py_bf_getbuffer, memory_get_buffer},
+    {Py_bf_releasebuffer, memory_release_buffer},
     {0, NULL},
 };
 
