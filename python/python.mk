@@ -37,6 +37,7 @@ EXTRA_DIST += \
 	python/src/pool.c \
 	python/src/pool_methods.c \
 	python/src/pooled_buffer.c \
+	python/src/released.c \
 	python/src/torch.c python/src/torch.h \
 	python/src/torch_entry.cc \
 	python/src/trace.c \

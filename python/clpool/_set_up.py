@@ -95,7 +95,7 @@ def _make_pooled_svm():
             return isinstance(other, PooledSVM) and self.mem is other.mem
 
         def __hash__(self):
-            return hash(self.mem.ptr)
+            return hash(id(self.mem))
 
     PooledSVM.__qualname__ = "PooledSVM"
     return PooledSVM

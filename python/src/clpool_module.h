@@ -118,10 +118,16 @@ PyObject *clpool_unbind(clp_buffer *buffer);
 PyObject *clpool_wrap(Pool *pool, clp_buffer *buffer);
 size_t clpool_drop_parked(void);
 clp_buffer *clpool_buffer_of(PyObject *object, Pool **pool);
-int clpool_release_wrapped(PyObject *object);
+bool clpool_release_wrapped(PyObject *object);
 int clpool_keep_alive(PyObject *part, PyObject *whole);
+void clpool_clear_attributes(PyObject *object);
+int clpool_traverse_record(PyObject *object, visitproc visit, void *arg);
 int clpool_make_wrapper_type(PyObject *buffer_type);
 extern PyTypeObject *clpool_wrapper_type;
+
+/* released.c */
+void clpool_make_released(PyObject *object);
+int clpool_add_released(void);
 
 /* pooled_buffer.c: the methods of PooledBuffer */
 int clpool_add_buffer_methods(PyTypeObject *type);

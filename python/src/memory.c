@@ -135,6 +135,8 @@ static void memory_release_buffer(PyObject *self, Py_buffer *view)
 static PyObject *memory_ptr(PyObject *self, void *closure)
 {
   (void)closure;
+  if (buffer_or_raise((Memory *)self) == NULL)
+    return NULL;
   return PyLong_FromVoidPtr((void *)((Memory *)self)->address);
 }
 

@@ -7,9 +7,17 @@ static PyObject *base_release;
 static PyObject *release(PyObject *self, PyObject *unused)
 {
   (void)unused;
-  if (clpool_release_wrapped(self) < 0)
+  if (!clpool_release_wrapped(self))
     return NULL;
-  return PyObject_CallFunctionObjArgs(base_release, self, NULL);
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyObject *none = PyObject_CallFunctionObjArgs(base_release, self, NULL);
+  clpool_make_released(self);
+  if (type != NULL) {
+    Py_CLEAR(none);
+    PyErr_Restore(type, value, traceback);
+  }
+  return none;
 }
 
 static PyObject *sub_buffer(PyObject *self, size_t origin, size_t bytes, unsigned long long flags)
@@ -96,7 +104,9 @@ static PyObject *get_pool(PyObject *self, void *closure)
 
 static PyMethodDef methods[] = {
     {"release", release, METH_NOARGS,
-     "release()\n\nGives the memory back to the pool at once. Twice is a clpool.LogicError."},
+     "release()\n\nGives the memory back to the pool at once, or with the last part of the "
+     "buffer.\n"
+     "Any later use of the buffer is an exception."},
     {"get_sub_region", (PyCFunction)(void (*)(void))get_sub_region, METH_VARARGS | METH_KEYWORDS,
      "get_sub_region(origin, size, flags=0) -> pyopencl.Buffer\n\n"
      "Bytes [origin, origin + size) as a buffer, which keeps this one. The origin is aligned\n"

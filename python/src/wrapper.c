@@ -21,6 +21,8 @@ typedef struct record {
   clp_memory memory;  /* that the object stands for */
   Pool *pool;         /* owned; NULL while parked */
   PyObject *whole;    /* the buffer that this is a part of, or NULL */
+  size_t parts;       /* of this one that exist */
+  bool is_released;   /* the block goes with the last part */
 } record;
 
 PyTypeObject *clpool_wrapper_type;
@@ -42,7 +44,7 @@ static record *add_record(PyObject *object, clp_buffer *buffer, Pool *pool, PyOb
   record *made = malloc(sizeof(*made));
   if (made == NULL)
     return NULL;
-  *made = (record){object, buffer, clp_buffer_memory(buffer), pool, whole};
+  *made = (record){object, buffer, clp_buffer_memory(buffer), pool, whole, 0, false};
   if (!pointer_map_add(&by_object, object, made)) {
     free(made);
     return NULL;
@@ -132,7 +134,7 @@ static const bool may_park = true;
 #endif
 
 /* Forgets what users have set as attributes of an object. */
-static void clear_attributes(PyObject *object)
+void clpool_clear_attributes(PyObject *object)
 {
   PyTypeObject *type = Py_TYPE(object);
   if (type->tp_dictoffset > 0) {
@@ -160,7 +162,7 @@ static void park(record *one)
   if (type->tp_weaklistoffset > 0)
     PyObject_ClearWeakRefs(object);
   Py_SET_REFCNT(object, 1);
-  clear_attributes(object);
+  clpool_clear_attributes(object);
   one->pool = NULL;
   parked++;
 }
@@ -173,12 +175,27 @@ static void unpark(record *one, Pool *pool)
   PyObject_GC_Track(one->object);
 }
 
+/* Ends what a part has of its whole. If that was released, its block goes with the last part. */
+static void let_go_of(PyObject *whole)
+{
+  record *one = pointer_map_get(&by_object, whole);
+  one->parts--;
+  if (one->is_released && one->parts == 0) {
+    Pool *pool = one->pool;
+    clp_buffer *buffer = one->buffer;
+    remove_record(one);
+    clpool_release_or_report(pool, buffer, pool->stream);
+    Py_DECREF(pool);
+  }
+  Py_DECREF(whole);
+}
+
 static void end_part(record *one)
 {
   PyObject *object = one->object, *whole = one->whole;
   remove_record(one);
   end_object(object);
-  Py_DECREF(whole);
+  let_go_of(whole);
 }
 
 static void wrapper_dealloc(PyObject *object)
@@ -211,13 +228,21 @@ static void wrapper_dealloc(PyObject *object)
 
 /* The collector is shown what is beside an object as its own: else a pool whose callback keeps a
  * buffer of the pool's would stay for ever. */
-static int wrapper_traverse(PyObject *object, visitproc visit, void *arg)
+int clpool_traverse_record(PyObject *object, visitproc visit, void *arg)
 {
   record *one = pointer_map_get(&by_object, object);
   if (one != NULL) {
     Py_VISIT(one->pool);
     Py_VISIT(one->whole);
   }
+  return 0;
+}
+
+static int wrapper_traverse(PyObject *object, visitproc visit, void *arg)
+{
+  int result = clpool_traverse_record(object, visit, arg);
+  if (result != 0)
+    return result;
   return ((PyTypeObject *)clpool_buffer_type)->tp_traverse(object, visit, arg);
 }
 
@@ -263,8 +288,10 @@ int clpool_keep_alive(PyObject *part, PyObject *whole)
   Py_INCREF(clpool_wrapper_type);
   Py_SET_TYPE(part, clpool_wrapper_type);
   Py_DECREF(plain);
-  if (add_record(part, NULL, NULL, whole) != NULL)
+  if (add_record(part, NULL, NULL, whole) != NULL) {
+    ((record *)pointer_map_get(&by_object, whole))->parts++;
     return 0;
+  }
   PyErr_NoMemory();
   return -1;
 }
@@ -276,8 +303,8 @@ int clpool_keep_alive(PyObject *part, PyObject *whole)
 clp_buffer *clpool_buffer_of(PyObject *object, Pool **pool)
 {
   record *one = pointer_map_get(&by_object, object);
-  if (one == NULL || one->buffer == NULL) {
-    if (one == NULL)
+  if (one == NULL || one->is_released || one->buffer == NULL) {
+    if (one == NULL || one->is_released)
       clp_set_last_error(CLP_ALREADY_RELEASED, CL_INVALID_MEM_OBJECT, "the buffer was released");
     else
       clp_set_last_error(CLP_INVALID_ARGUMENT, CL_INVALID_MEM_OBJECT,
@@ -290,27 +317,33 @@ clp_buffer *clpool_buffer_of(PyObject *object, Pool **pool)
   return one->buffer;
 }
 
-/* Gives the block back before the object ends: 0, or -1 with an exception. */
-int clpool_release_wrapped(PyObject *object)
+/* Gives the block back before the object ends, or after its last part. False: it is still the
+ * object's. An exception may be set either way, by a callback. */
+bool clpool_release_wrapped(PyObject *object)
 {
   record *one = pointer_map_get(&by_object, object);
   if (one != NULL && one->whole != NULL) {
     PyObject *whole = one->whole;
     remove_record(one);
-    Py_DECREF(whole);
-    return 0;
+    let_go_of(whole);
+    return true;
   }
   Pool *pool;
   clp_buffer *buffer = clpool_buffer_of(object, &pool);
   if (buffer == NULL)
-    return -1;
+    return false;
+  if (one->parts > 0) {
+    one->is_released = true;
+    return true;
+  }
   remove_record(one);
   clp_status status = clpool_release_block(pool, buffer, pool->stream);
-  int result = clpool_check(status);
-  if (status != CLP_SUCCESS && status != CLP_ALREADY_RELEASED) /* it is still the object's */
+  bool is_gone = status == CLP_SUCCESS || status == CLP_ALREADY_RELEASED;
+  if (!is_gone)
     (void)add_record(object, buffer, pool, NULL);
+  clpool_check(status);
   Py_DECREF(pool);
-  return result;
+  return is_gone;
 }
 
 /* --- The class -------------------------------------------------------------------------------- */

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 
 import numpy as np
 import pyopencl as cl
+import pyopencl.array
 import pytest
 
 import clpool
@@ -94,3 +96,162 @@ def test_a_map_is_a_view(context, queue):
     del mapped
     given.release()
     assert pool.active_blocks == 0
+
+
+# --- What was released ----------------------------------------------------------------------------
+
+KERNEL = "__kernel void fill(__global uchar *x) { x[get_global_id(0)] = 9; }"
+
+
+@pytest.fixture(scope="session")
+def fill(context):
+    return cl.Program(context, KERNEL).build().fill
+
+
+@pytest.fixture(params=["buffers", "arena", "on a queue", "no holding"])
+def taker(context, queue, request):
+    """Gives buffers, and the next owner has the block of what was released."""
+    pool = clpool.MemoryPool(clpool.ImmediateAllocator(queue), arena=request.param == "arena")
+    if request.param == "no holding":
+        pool.stop_holding()
+    return pool.on(queue) if request.param == "on a queue" else pool
+
+
+def uses(queue, fill, bad, good):
+    """Ways to use memory, by name. All of them would write to it, or tell what is in it."""
+    data, one = np.full(64, 9, np.uint8), np.uint8(9)
+    return {
+        "kernel": lambda: fill(queue, (64,), None, bad),
+        "set_arg": lambda: fill.set_arg(0, bad),
+        "write": lambda: cl.enqueue_copy(queue, bad, data),
+        "read": lambda: cl.enqueue_copy(queue, data, bad),
+        "copy to": lambda: cl.enqueue_copy(queue, bad, good),
+        "copy from": lambda: cl.enqueue_copy(queue, good, bad),
+        "fill": lambda: cl.enqueue_fill_buffer(queue, bad, one, 0, 64),
+        "map": lambda: cl.enqueue_map_buffer(
+            queue, bad, cl.map_flags.WRITE, 0, (64,), np.uint8
+        ),
+        "array": lambda: cl.array.Array(queue, (64,), np.uint8, data=bad).fill(one),
+        "handle": lambda: bad.int_ptr,
+        "size": lambda: bad.size,
+        "info": lambda: bad.get_info(cl.mem_info.SIZE),
+        "class": lambda: cl.Buffer.get_info(bad, cl.mem_info.SIZE),
+        "migrate": lambda: cl.enqueue_migrate_mem_objects(queue, [bad]),
+        "slice": lambda: bad[0:64],
+        "region": lambda: bad.get_sub_region(0, 64),
+        "pool": lambda: bad.pool,
+        "record_use": lambda: bad.record_use(queue),
+        "again": lambda: bad.release(),
+        "attribute": lambda: setattr(bad, "note", 1),
+    }
+
+
+USES = list(uses(None, None, None, None))
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_released_buffer_is_of_no_use(queue, fill, taker, use):
+    released = taker(4096)
+    released.note = "of the first owner"
+    released.release()
+    next_one, other = taker(4096), taker(4096)
+    for owned in (next_one, other):
+        cl.enqueue_fill_buffer(queue, owned, np.uint8(1), 0, 4096)
+    with pytest.raises((TypeError, cl.LogicError, RuntimeError)):
+        uses(queue, fill, released, other)[use]()
+        queue.finish()
+    seen = np.zeros(4096, np.uint8)
+    for owned in (next_one, other):
+        cl.enqueue_copy(queue, seen, owned)
+        assert (seen == 1).all()
+    assert isinstance(released, clpool.PooledBuffer) and "released" in repr(released)
+
+
+def test_methods_that_were_there_before(queue, taker):
+    buffer = taker(4096)
+    calls = [
+        lambda f=buffer.get_sub_region: f(0, 64),
+        lambda f=buffer.record_use: f(queue),
+        lambda f=buffer.bind_to_queue: f(queue),
+        buffer.unbind_from_queue,
+        buffer.release,
+        lambda f=buffer.get_info: f(cl.mem_info.SIZE),
+    ]
+    buffer.release()
+    for call in calls:
+        with pytest.raises((TypeError, cl.LogicError)):
+            call()
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_released_part_is_of_no_use(queue, fill, taker, use):
+    whole, other = taker(4096), taker(4096)
+    part = whole[0:2048]
+    part.release()
+    with pytest.raises((TypeError, cl.LogicError, RuntimeError)):
+        uses(queue, fill, part, other)[use]()
+    cl.enqueue_fill_buffer(queue, whole, np.uint8(1), 0, 4096)
+
+
+def test_parts_keep_the_block_of_a_released_whole(queue, fill, taker):
+    pool = getattr(taker, "pool", taker)
+    whole = taker(4096)
+    first, second = whole[0:1024], whole[1024:2048]
+    whole.release()
+    with pytest.raises(cl.LogicError):
+        whole.release()
+    with pytest.raises((TypeError, cl.LogicError)):
+        fill(queue, (64,), None, whole)
+    assert pool.active_blocks == 1
+    other = taker(4096)
+    cl.enqueue_fill_buffer(queue, other, np.uint8(1), 0, 4096)
+    fill(queue, (1024,), None, first)
+    seen = np.zeros(4096, np.uint8)
+    cl.enqueue_copy(queue, seen, other)
+    assert (seen == 1).all()
+    first.release()
+    assert pool.active_blocks == 2
+    del second
+    assert pool.active_blocks == 1
+    del whole, first
+    assert pool.active_blocks == 1
+
+
+def test_released_objects_end(queue, taker):
+    pool = getattr(taker, "pool", taker)
+    for _ in range(100):
+        buffers = [taker(100 * n + 1) for n in range(10)]
+        for buffer in buffers:
+            buffer.cycle = buffer
+            buffer.release()
+    del buffer, buffers
+    gc.collect()
+    assert pool.active_blocks == 0
+    kept = taker(100)
+    kept.release()
+    pool.free_held()
+    del kept
+    assert pool.managed_bytes == 0
+
+
+def test_an_exception_of_a_callback_does_not_keep_the_buffer(queue, fill):
+    class Refusing(clpool.MemoryHook):
+        def free_preprocess(self, **kwargs):
+            raise ZeroDivisionError
+
+    pool = clpool.MemoryPool(clpool.ImmediateAllocator(queue))
+    buffer = pool(100)
+    with Refusing(), pytest.raises(ZeroDivisionError):
+        buffer.release()
+    assert pool.active_blocks == 0
+    with pytest.raises((TypeError, cl.LogicError)):
+        fill(queue, (64,), None, buffer)
+
+
+def test_released_host_memory_has_no_address(host_pool):
+    memory = host_pool(100)
+    memory.release()
+    with pytest.raises(cl.LogicError):
+        memory.ptr  # noqa: B018
+    with pytest.raises(cl.LogicError):
+        np.frombuffer(memory, np.uint8)
