@@ -48,21 +48,13 @@ def _make_pooled_svm():
         (pyopencl.tools.PooledSVM). ``mem`` is the :class:`clpool.Memory` within."""
 
         __module__ = "clpool"
-
-        _queue = None
+        __slots__ = ()
 
         if hasattr(cl, "SVMPointer"):
             map = cl.SVMPointer.map
             map_ro = cl.SVMPointer.map_ro
             map_rw = cl.SVMPointer.map_rw
             _enqueue_unmap = cl.SVMPointer._enqueue_unmap
-
-        def __init__(self, memory):
-            super().__init__(memory)
-            pool = memory.pool
-            self._queue = pool.queue
-            if self._queue is None:
-                self._queue = pool.allocator.queue
 
         @property
         def buf(self) -> memoryview:
@@ -110,7 +102,7 @@ _clpool.set_up(
     buffer_type=cl.Buffer if has_pyopencl else None,
     queue_type=cl.CommandQueue if has_pyopencl else None,
     context_type=cl.Context if has_pyopencl else None,
-    make_svm=PooledSVM,
+    svm_type=PooledSVM,
     svm_allocation=getattr(cl, "SVMAllocation", None),
     stats_type=PoolStats,
     default_reaction=collect_garbage,

@@ -18,7 +18,8 @@ static void drop_parked_after_frees(Pool *pool)
 {
   clp_pool_stats stats = CLP_POOL_STATS_INIT;
   pool = clpool_root(pool);
-  if (pool->kind != MEMORY_CL_MEM || clp_pool_get_stats(pool->pool, &stats) != CLP_SUCCESS)
+  if ((pool->kind != MEMORY_CL_MEM && pool->kind != MEMORY_SVM) ||
+      clp_pool_get_stats(pool->pool, &stats) != CLP_SUCCESS)
     return;
   if (stats.device_frees != pool->device_frees)
     clpool_drop_parked();
@@ -82,13 +83,9 @@ static PyObject *to_object(Pool *pool, clp_buffer *buffer)
 {
   if (pool->kind == MEMORY_CL_MEM)
     return clpool_wrap(pool, buffer);
-  PyObject *memory = clpool_memory_new(pool, buffer);
-  if (memory == NULL || pool->kind != MEMORY_SVM)
-    return memory;
-  PyObject *svm = PyObject_CallFunctionObjArgs(clpool_make_svm, memory, NULL);
-  clpool_memory_own_views(memory);
-  Py_DECREF(memory);
-  return svm;
+  if (pool->kind == MEMORY_SVM)
+    return clpool_wrap_svm(pool, buffer);
+  return clpool_memory_new(pool, buffer);
 }
 
 PyObject *clpool_pool_allocate(PyObject *self, PyObject *size)

@@ -70,7 +70,7 @@ static inline bool clpool_is_cuda(Pool *pool)
 extern PyObject *clpool_buffer_type;      /* pyopencl.Buffer, or NULL */
 extern PyObject *clpool_queue_type;       /* pyopencl.CommandQueue, or NULL */
 extern PyObject *clpool_context_type;     /* pyopencl.Context, or NULL */
-extern PyObject *clpool_make_svm;         /* called with a Memory for a block of an SVMPool */
+extern PyObject *clpool_svm_type;         /* clpool.PooledSVM, or NULL */
 extern PyObject *clpool_svm_allocation;   /* pyopencl.SVMAllocation, or NULL */
 extern PyObject *clpool_stats_type;       /* called with the fields of clp_pool_stats */
 extern PyObject *clpool_default_reaction; /* what on_out_of_memory is unless told */
@@ -116,13 +116,16 @@ PyObject *clpool_unbind(clp_buffer *buffer);
 
 /* wrapper.c */
 PyObject *clpool_wrap(Pool *pool, clp_buffer *buffer);
+PyObject *clpool_wrap_svm(Pool *pool, clp_buffer *buffer);
+void clpool_svm_set_block(PyObject *svm, clp_buffer *buffer);
+void clpool_svm_released(PyObject *svm);
 size_t clpool_drop_parked(void);
 clp_buffer *clpool_buffer_of(PyObject *object, Pool **pool);
 bool clpool_release_wrapped(PyObject *object);
 int clpool_keep_alive(PyObject *part, PyObject *whole);
 void clpool_clear_attributes(PyObject *object);
 int clpool_traverse_record(PyObject *object, visitproc visit, void *arg);
-int clpool_make_wrapper_type(PyObject *buffer_type);
+int clpool_make_wrapper_types(void);
 extern PyTypeObject *clpool_wrapper_type;
 
 /* released.c */
@@ -131,10 +134,14 @@ int clpool_add_released(void);
 
 /* pooled_buffer.c: the methods of PooledBuffer */
 int clpool_add_buffer_methods(PyTypeObject *type);
+int clpool_add_properties(PyTypeObject *type, PyGetSetDef *property);
 
 /* memory.c */
 PyObject *clpool_memory_new(Pool *pool, clp_buffer *buffer);
-void clpool_memory_own_views(PyObject *memory);
+void clpool_memory_set_svm(PyObject *memory, PyObject *svm);
+int clpool_memory_visit(PyObject *memory, visitproc visit, void *arg);
+bool clpool_memory_park(PyObject *memory);
+bool clpool_memory_unpark(PyObject *memory, PyObject *svm, Pool *pool, clp_buffer *buffer);
 int clpool_add_memory(PyObject *module);
 
 /* hook.c, trace.c, torch.c */

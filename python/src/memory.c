@@ -9,9 +9,10 @@ typedef struct Memory {
   clp_buffer *buffer; /* NULL: released */
   clp_memory address;
   size_t size;
-  Pool *pool;
-  Py_ssize_t views;     /* that the buffer protocol gave and that exist */
-  Py_ssize_t own_views; /* of them, that of the pyopencl.SVM that the memory is for */
+  Pool *pool;       /* NULL: parked, with the PooledSVM */
+  Py_ssize_t views; /* that the buffer protocol gave and that exist */
+  PyObject *svm;    /* the PooledSVM of this memory, whose view is one of them; borrowed, or NULL */
+  Py_ssize_t references; /* that the PooledSVM has, and what is beside it */
 } Memory;
 
 static PyTypeObject *memory_type;
@@ -29,16 +30,63 @@ PyObject *clpool_memory_new(Pool *pool, clp_buffer *buffer)
   self->size = clp_buffer_size(buffer);
   Py_INCREF(pool);
   self->pool = pool;
-  self->views = self->own_views = 0;
+  self->views = 0;
+  self->svm = NULL;
+  self->references = 0;
   PyObject_GC_Track((PyObject *)self);
   return (PyObject *)self;
 }
 
-/* The views that exist now do not stop a release. */
-void clpool_memory_own_views(PyObject *memory)
+/* --- Within a PooledSVM ----------------------------------------------------------------------- */
+
+/* Sets the PooledSVM of a memory, whose view does not forbid a release, when nobody else has the
+ * memory yet; NULL: it has ended. */
+void clpool_memory_set_svm(PyObject *memory, PyObject *svm)
 {
-  ((Memory *)memory)->own_views = ((Memory *)memory)->views;
+  Memory *me = (Memory *)memory;
+  me->svm = svm;
+  if (svm != NULL)
+    me->references = Py_REFCNT(memory);
 }
+
+/* Shows the collector all references that the PooledSVM has, most of them inside of PyOpenCL. */
+int clpool_memory_visit(PyObject *memory, visitproc visit, void *arg)
+{
+  for (Py_ssize_t i = ((Memory *)memory)->references; i-- > 0;)
+    Py_VISIT(memory);
+  return 0;
+}
+
+/* Whether nothing but its PooledSVM uses a memory. Then the block is the caller's, until
+ * clpool_memory_unpark. */
+bool clpool_memory_park(PyObject *memory)
+{
+  Memory *me = (Memory *)memory;
+  if (me->buffer == NULL || me->views != 1 || Py_REFCNT(memory) != me->references)
+    return false;
+  me->buffer = NULL;
+  me->svm = NULL;
+  Py_CLEAR(me->pool);
+  PyObject_GC_UnTrack(memory);
+  return true;
+}
+
+/* Makes a parked memory that of a block, of which nothing differs from the one that it was for.
+ * False: it is not so. */
+bool clpool_memory_unpark(PyObject *memory, PyObject *svm, Pool *pool, clp_buffer *buffer)
+{
+  Memory *me = (Memory *)memory;
+  if (me->address != clp_buffer_memory(buffer) || me->size != clp_buffer_size(buffer))
+    return false;
+  me->buffer = buffer;
+  me->svm = svm;
+  Py_INCREF(pool);
+  me->pool = pool;
+  PyObject_GC_Track(memory);
+  return true;
+}
+
+/* --- The type --------------------------------------------------------------------------------- */
 
 static int memory_traverse(PyObject *self, visitproc visit, void *arg)
 {
@@ -54,7 +102,7 @@ static void memory_dealloc(PyObject *self)
   PyObject_GC_UnTrack(self);
   if (me->buffer != NULL)
     clpool_release_or_report(me->pool, me->buffer, me->pool->stream);
-  Py_DECREF(me->pool);
+  Py_XDECREF(me->pool);
   PyObject_GC_Del(self);
   Py_DECREF(type);
 }
@@ -85,14 +133,22 @@ static PyObject *memory_release(PyObject *self, PyObject *args)
   clp_buffer *buffer = buffer_or_raise(me);
   if (buffer == NULL)
     return NULL;
-  if (me->views > me->own_views)
+  Py_ssize_t views = me->views - (me->svm != NULL);
+  if (views > 0)
     return PyErr_Format(PyExc_BufferError,
                         "the memory cannot be released: %zd views of it exist, such as arrays",
-                        me->views - me->own_views);
+                        views);
   me->buffer = NULL; /* for other threads meanwhile */
+  if (me->svm != NULL)
+    clpool_svm_set_block(me->svm, NULL);
   clp_status status = clpool_release_block(me->pool, buffer, stream);
-  if (status != CLP_SUCCESS && status != CLP_ALREADY_RELEASED)
+  bool is_gone = status == CLP_SUCCESS || status == CLP_ALREADY_RELEASED;
+  if (!is_gone)
     me->buffer = buffer;
+  if (me->svm != NULL && is_gone)
+    clpool_svm_released(me->svm);
+  else if (me->svm != NULL)
+    clpool_svm_set_block(me->svm, buffer);
   if (clpool_check(status) < 0)
     return NULL;
   Py_RETURN_NONE;

@@ -194,7 +194,7 @@ static void pool_dealloc(PyObject *object)
   PyTypeObject *type = Py_TYPE(object);
   PyObject_GC_UnTrack(object);
   Py_CLEAR(self->reaction);
-  if (self->root == NULL && self->kind == MEMORY_CL_MEM)
+  if (self->root == NULL)
     clpool_drop_parked();
   clp_pool *pool = self->pool;
   if (pool != NULL) {

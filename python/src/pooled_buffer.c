@@ -138,6 +138,14 @@ static int set_owned(PyTypeObject *type, const char *name, PyObject *attribute)
   return result;
 }
 
+int clpool_add_properties(PyTypeObject *type, PyGetSetDef *property)
+{
+  for (; property->name != NULL; property++)
+    if (set_owned(type, property->name, PyDescr_NewGetSet(type, property)) < 0)
+      return -1;
+  return 0;
+}
+
 int clpool_add_buffer_methods(PyTypeObject *type)
 {
   base_release = PyObject_GetAttrString((PyObject *)type->tp_base, "release");
@@ -146,8 +154,5 @@ int clpool_add_buffer_methods(PyTypeObject *type)
   for (PyMethodDef *method = methods; method->ml_name != NULL; method++)
     if (set_owned(type, method->ml_name, PyDescr_NewMethod(type, method)) < 0)
       return -1;
-  for (PyGetSetDef *property = properties; property->name != NULL; property++)
-    if (set_owned(type, property->name, PyDescr_NewGetSet(type, property)) < 0)
-      return -1;
-  return 0;
+  return clpool_add_properties(type, properties);
 }

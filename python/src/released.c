@@ -8,7 +8,7 @@ static PyTypeObject *released_buffer, *released_svm;
 
 static PyTypeObject *former_type(PyObject *object)
 {
-  return Py_TYPE(object) == released_buffer ? clpool_wrapper_type : (PyTypeObject *)clpool_make_svm;
+  return Py_TYPE(object) == released_buffer ? clpool_wrapper_type : (PyTypeObject *)clpool_svm_type;
 }
 
 static void set_type(PyObject *object, PyTypeObject *type)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* PooledBuffer: pyopencl.Buffer objects that own blocks of a pool.
+/* PooledBuffer and PooledSVM: pyopencl.Buffer and pyopencl.SVM objects that own blocks of a pool.
  *
  * pyopencl.Buffer.from_int_ptr makes an object for a cl_mem, which takes longer than all the rest
  * of an allocation. So the object stays with its block: when its last reference goes and the block
@@ -7,7 +7,10 @@
  * class has no room for a field of ours and must not be asked for any, so what belongs to an object
  * is in a record beside it, found by the address of the object, and by that of the block.
  *
- * A parked object retains its cl_mem. Where blocks go back to the device, clpool_drop_parked ends
+ * A PooledSVM is over a Memory, which owns the block, and is parked together with that if the size
+ * of the next request is the same.
+ *
+ * A parked buffer retains its cl_mem. Where blocks go back to the device, clpool_drop_parked ends
  * parked objects: else the memory would not come free. */
 #include "clpool_module.h"
 #include "pointer_map.h"
@@ -21,6 +24,8 @@ typedef struct record {
   clp_memory memory;  /* that the object stands for */
   Pool *pool;         /* owned; NULL while parked */
   PyObject *whole;    /* the buffer that this is a part of, or NULL */
+  PyObject *holder;   /* a PooledSVM's Memory, owned; NULL: a buffer's record */
+  PyObject *queue;    /* that a PooledSVM was bound to, None, or NULL: as the pool has it */
   size_t parts;       /* of this one that exist */
   bool is_released;   /* the block goes with the last part */
 } record;
@@ -44,7 +49,8 @@ static record *add_record(PyObject *object, clp_buffer *buffer, Pool *pool, PyOb
   record *made = malloc(sizeof(*made));
   if (made == NULL)
     return NULL;
-  *made = (record){object, buffer, clp_buffer_memory(buffer), pool, whole, 0, false};
+  *made = (record){.object = object, .buffer = buffer, .pool = pool, .whole = whole};
+  made->memory = clp_buffer_memory(buffer);
   if (!pointer_map_add(&by_object, object, made)) {
     free(made);
     return NULL;
@@ -89,11 +95,12 @@ static void end_object(PyObject *object)
 
 static void end_parked(record *one)
 {
-  PyObject *object = one->object;
+  PyObject *object = one->object, *holder = one->holder;
   remove_record(one);
   parked--;
   Py_SET_REFCNT(object, 0);
   end_object(object);
+  Py_XDECREF(holder);
 }
 
 /* Ends all parked objects; returns how many there were. */
@@ -153,18 +160,23 @@ void clpool_clear_attributes(PyObject *object)
   Py_DECREF(attributes);
 }
 
-/* Puts an object without references away, until its block is handed out again. */
-static void park(record *one)
+/* Puts an object without references away, until its block is handed out again. False: the memory
+ * of a PooledSVM is used without it. */
+static bool park(record *one)
 {
   PyObject *object = one->object;
+  if (one->holder != NULL && !clpool_memory_park(one->holder))
+    return false;
   PyTypeObject *type = Py_TYPE(object);
   PyObject_GC_UnTrack(object);
   if (type->tp_weaklistoffset > 0)
     PyObject_ClearWeakRefs(object);
   Py_SET_REFCNT(object, 1);
   clpool_clear_attributes(object);
+  Py_CLEAR(one->queue);
   one->pool = NULL;
   parked++;
+  return true;
 }
 
 static void unpark(record *one, Pool *pool)
@@ -215,14 +227,20 @@ static void wrapper_dealloc(PyObject *object)
   }
   Pool *pool = one->pool;
   clp_buffer *buffer = one->buffer;
-  clp_stream stream = pool->stream;
-  if (may_park && clpool_root(pool)->holding) {
-    park(one);
-  } else {
+  PyObject *holder = one->holder;
+  bool is_parked = may_park && clpool_root(pool)->holding && park(one);
+  if (!is_parked) {
+    PyObject *queue = one->queue;
+    if (holder != NULL)
+      clpool_memory_set_svm(holder, NULL);
     remove_record(one);
     end_object(object);
+    Py_XDECREF(queue);
   }
-  clpool_release_or_report(pool, buffer, stream);
+  if (holder == NULL || is_parked)
+    clpool_release_or_report(pool, buffer, pool->stream);
+  else
+    Py_DECREF(holder);
   Py_DECREF(pool);
 }
 
@@ -234,8 +252,9 @@ int clpool_traverse_record(PyObject *object, visitproc visit, void *arg)
   if (one != NULL) {
     Py_VISIT(one->pool);
     Py_VISIT(one->whole);
+    Py_VISIT(one->queue);
   }
-  return 0;
+  return one == NULL || one->holder == NULL ? 0 : clpool_memory_visit(one->holder, visit, arg);
 }
 
 static int wrapper_traverse(PyObject *object, visitproc visit, void *arg)
@@ -243,7 +262,7 @@ static int wrapper_traverse(PyObject *object, visitproc visit, void *arg)
   int result = clpool_traverse_record(object, visit, arg);
   if (result != 0)
     return result;
-  return ((PyTypeObject *)clpool_buffer_type)->tp_traverse(object, visit, arg);
+  return Py_TYPE(object)->tp_base->tp_traverse(object, visit, arg);
 }
 
 /* --- The beginning ---------------------------------------------------------------------------- */
@@ -264,7 +283,7 @@ static PyObject *new_object(clp_memory memory)
 PyObject *clpool_wrap(Pool *pool, clp_buffer *buffer)
 {
   record *one = pointer_map_get(&by_block, buffer);
-  if (one != NULL && one->memory == clp_buffer_memory(buffer)) {
+  if (one != NULL && one->holder == NULL && one->memory == clp_buffer_memory(buffer)) {
     unpark(one, pool);
     return one->object;
   }
@@ -278,6 +297,34 @@ PyObject *clpool_wrap(Pool *pool, clp_buffer *buffer)
     PyErr_NoMemory();
   }
   clpool_release_or_report(pool, buffer, pool->stream);
+  return NULL;
+}
+
+/* The same for a block of shared virtual memory. */
+PyObject *clpool_wrap_svm(Pool *pool, clp_buffer *buffer)
+{
+  record *one = pointer_map_get(&by_block, buffer);
+  if (one != NULL && one->holder != NULL &&
+      clpool_memory_unpark(one->holder, one->object, pool, buffer)) {
+    unpark(one, pool);
+    return one->object;
+  }
+  if (one != NULL)
+    end_parked(one);
+  PyObject *holder = clpool_memory_new(pool, buffer);
+  PyObject *object =
+      holder == NULL ? NULL : PyObject_CallFunctionObjArgs(clpool_svm_type, holder, NULL);
+  one = object == NULL ? NULL : add_record(object, buffer, pool, NULL);
+  if (one != NULL) {
+    one->holder = holder;
+    clpool_memory_set_svm(holder, object);
+    return object;
+  }
+  if (object != NULL) {
+    Py_DECREF(object);
+    PyErr_NoMemory();
+  }
+  Py_XDECREF(holder);
   return NULL;
 }
 
@@ -346,33 +393,134 @@ bool clpool_release_wrapped(PyObject *object)
   return is_gone;
 }
 
-/* --- The class -------------------------------------------------------------------------------- */
+/* --- Of PooledSVM ----------------------------------------------------------------------------- */
+
+/* While a release is under way, which may fail, the block may be another owner's: NULL. */
+void clpool_svm_set_block(PyObject *svm, clp_buffer *buffer)
+{
+  record *one = pointer_map_get(&by_object, svm);
+  if (one == NULL) /* in a child */
+    return;
+  if (one->buffer != NULL)
+    pointer_map_remove(&by_block, one->buffer);
+  one->buffer = buffer != NULL && pointer_map_add(&by_block, buffer, one) ? buffer : NULL;
+}
+
+/* The memory of a PooledSVM was released. */
+void clpool_svm_released(PyObject *svm)
+{
+  record *one = pointer_map_get(&by_object, svm);
+  if (one == NULL)
+    return;
+  record gone = *one;
+  remove_record(one);
+  clpool_memory_set_svm(gone.holder, NULL);
+  clpool_make_released(svm);
+  Py_XDECREF(gone.queue);
+  Py_DECREF(gone.pool);
+  Py_DECREF(gone.holder);
+}
+
+static record *svm_record(PyObject *svm)
+{
+  record *one = pointer_map_get(&by_object, svm);
+  if (one == NULL)
+    PyErr_SetString(PyExc_TypeError, "a PooledSVM is made by a clpool.SVMPool");
+  return one;
+}
+
+static PyObject *svm_mem(PyObject *svm, void *closure)
+{
+  (void)closure;
+  record *one = svm_record(svm);
+  if (one == NULL)
+    return NULL;
+  Py_INCREF(one->holder);
+  return one->holder;
+}
+
+/* Older PyOpenCLs set it at the start. */
+static int svm_set_mem(PyObject *svm, PyObject *memory, void *closure)
+{
+  (void)svm, (void)memory, (void)closure;
+  return 0;
+}
+
+static PyObject *svm_queue(PyObject *svm, void *closure)
+{
+  (void)closure;
+  record *one = svm_record(svm);
+  if (one == NULL)
+    return NULL;
+  PyObject *queue = one->queue;
+  if (queue == NULL)
+    queue = one->pool->queue;
+  if (queue == NULL)
+    queue = clpool_root(one->pool)->allocator->queue;
+  if (queue == NULL)
+    queue = Py_None;
+  Py_INCREF(queue);
+  return queue;
+}
+
+static int svm_set_queue(PyObject *svm, PyObject *queue, void *closure)
+{
+  (void)closure;
+  record *one = svm_record(svm);
+  if (one == NULL)
+    return -1;
+  Py_XINCREF(queue);
+  Py_XSETREF(one->queue, queue);
+  return 0;
+}
+
+static PyGetSetDef svm_properties[] = {
+    {"mem", svm_mem, svm_set_mem, "The clpool.Memory within.", NULL},
+    {"_queue", svm_queue, svm_set_queue, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+/* --- The classes ------------------------------------------------------------------------------ */
+
+/* Takes over a class derived from one of PyOpenCL's, whose objects become its own at their end. */
+static int take_over(PyTypeObject *type)
+{
+  if (type->tp_basicsize != type->tp_base->tp_basicsize || type->tp_base->tp_traverse == NULL) {
+    PyErr_Format(PyExc_ImportError, "this pyopencl's %.50s cannot be extended",
+                 type->tp_base->tp_name);
+    return -1;
+  }
+  type->tp_dealloc = wrapper_dealloc;
+  type->tp_traverse = wrapper_traverse;
+  return 0;
+}
 
 /* A class without room of its own, which PyOpenCL's objects can become. Its metaclass makes it, and
  * sets up what it keeps about classes. */
-int clpool_make_wrapper_type(PyObject *buffer_type)
+static int make_wrapper_type(void)
 {
-  PyObject *type =
-      PyObject_CallFunction((PyObject *)Py_TYPE(buffer_type), "s(O){s(),ss,ss}", "PooledBuffer",
-                            buffer_type, "__slots__", "__module__", "clpool", "__doc__",
-                            "A pyopencl.Buffer whose memory is a pool's, and goes back "
-                            "there with the last reference.");
-  if (type == NULL)
-    return -1;
+  PyObject *type = PyObject_CallFunction(
+      (PyObject *)Py_TYPE(clpool_buffer_type), "s(O){s(),ss,ss}", "PooledBuffer",
+      clpool_buffer_type, "__slots__", "__module__", "clpool", "__doc__",
+      "A pyopencl.Buffer whose memory is a pool's, and goes back "
+      "there with the last reference.");
   clpool_wrapper_type = (PyTypeObject *)type;
-  if (clpool_wrapper_type->tp_basicsize != ((PyTypeObject *)buffer_type)->tp_basicsize ||
-      ((PyTypeObject *)buffer_type)->tp_traverse == NULL) {
-    PyErr_SetString(PyExc_ImportError, "this pyopencl's Buffer cannot be extended");
+  from_int_ptr = PyObject_GetAttrString(clpool_buffer_type, "from_int_ptr");
+  if (type == NULL || from_int_ptr == NULL || take_over(clpool_wrapper_type) < 0)
     return -1;
-  }
-  clpool_wrapper_type->tp_dealloc = wrapper_dealloc;
-  clpool_wrapper_type->tp_traverse = wrapper_traverse;
-  from_int_ptr = PyObject_GetAttrString(buffer_type, "from_int_ptr");
-  if (from_int_ptr == NULL)
+  return clpool_add_buffer_methods(clpool_wrapper_type);
+}
+
+int clpool_make_wrapper_types(void)
+{
+  if (make_wrapper_type() < 0)
+    return -1;
+  PyTypeObject *svm = (PyTypeObject *)clpool_svm_type;
+  if (svm != NULL && (take_over(svm) < 0 || clpool_add_properties(svm, svm_properties) < 0))
     return -1;
   if (pthread_atfork(NULL, NULL, forget_in_child) != 0) {
     PyErr_SetString(PyExc_ImportError, "pthread_atfork failed");
     return -1;
   }
-  return clpool_add_buffer_methods(clpool_wrapper_type);
+  return 0;
 }

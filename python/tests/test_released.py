@@ -255,3 +255,56 @@ def test_released_host_memory_has_no_address(host_pool):
         memory.ptr  # noqa: B018
     with pytest.raises(cl.LogicError):
         np.frombuffer(memory, np.uint8)
+
+
+def svm_uses(queue, fill, bad, good):
+    data = np.full(64, 9, np.uint8)
+    return {
+        "kernel": lambda: fill(queue, (64,), None, bad),
+        "set_arg": lambda: fill.set_arg(0, bad),
+        "write": lambda: cl.enqueue_copy(queue, bad, data),
+        "read": lambda: cl.enqueue_copy(queue, data, bad),
+        "copy to": lambda: cl.enqueue_copy(queue, bad, good),
+        "copy from": lambda: cl.enqueue_copy(queue, good, bad),
+        "fill": lambda: cl.enqueue_svm_memfill(queue, bad, np.uint8(9)),
+        "map": lambda: bad.map_rw(queue),
+        "array": lambda: cl.array.Array(queue, (64,), np.uint8, data=bad).fill(np.uint8(9)),
+        "pointer": lambda: bad.svm_ptr,
+        "mem": lambda: bad.mem,
+        "buf": lambda: bad.buf,
+        "size": lambda: bad.size,
+        "as_buffer": lambda: bad.as_buffer(queue.context),
+        "class": lambda: cl.SVM.map_rw(bad, queue),
+        "record_use": lambda: bad.record_use(queue),
+        "bind": lambda: bad.bind_to_queue(queue),
+        "again": lambda: bad.release(),
+        "enqueue_release": lambda: bad.enqueue_release(),
+        "attribute": lambda: setattr(bad, "note", 1),
+    }
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("arena", [False, True])
+@pytest.mark.parametrize("use", list(svm_uses(None, None, None, None)))
+def test_released_svm_is_of_no_use(context, queue, fill, use, arena, release):
+    pool = clpool.SVMPool(clpool.SVMAllocator(context, queue=queue), arena=arena)
+    released = pool(4096)
+    memory = released.mem
+    released.note = released
+    RELEASES[release](released)
+    next_one, other = pool(4096), pool(4096)
+    for owned in (next_one, other):
+        cl.enqueue_svm_memfill(queue, owned, np.uint8(1))
+    with pytest.raises((TypeError, cl.LogicError, RuntimeError, AssertionError)):
+        svm_uses(queue, fill, released, other)[use]()
+    queue.finish()
+    seen = np.zeros(4096, np.uint8)
+    for owned in (next_one, other):
+        cl.enqueue_copy(queue, seen, owned)
+        assert (seen == 1).all()
+    assert isinstance(released, clpool.PooledSVM) and "released" in repr(released)
+    with pytest.raises(cl.LogicError):
+        memory.release()
+    del released, memory
+    gc.collect()
+    assert pool.active_blocks == 2
