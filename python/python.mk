@@ -51,6 +51,7 @@ EXTRA_DIST += \
 	python/tests/gpu/test_frameworks.py \
 	python/tests/test_array_programs.py \
 	python/tests/test_cuda.py \
+	python/tests/test_errors.py \
 	python/tests/test_hooks.py \
 	python/tests/test_memory_pressure.py \
 	python/tests/test_order.py \

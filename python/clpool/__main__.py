@@ -7,7 +7,7 @@ import argparse
 import contextlib
 import sys
 
-from clpool import _convert
+from clpool import _convert, _tracing
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -25,7 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
             source = files.enter_context(open(chosen.snapshot, "rb"))
             target = sys.stdout
             if chosen.output is not None:
-                target = files.enter_context(open(chosen.output, "w", encoding="utf-8"))
+                target = files.enter_context(_tracing.whole_file(chosen.output))
             _convert.convert(source, target, chosen.device)
     except (OSError, ValueError) as error:
         print(f"python -m clpool: {chosen.snapshot}: {error}", file=sys.stderr)

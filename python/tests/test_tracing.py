@@ -185,3 +185,62 @@ def test_what_is_no_snapshot(content, tmp_path, capsys):
     snapshot.write_bytes(content)
     assert __main__.main(["convert", str(snapshot)]) == 1
     assert str(snapshot) in capsys.readouterr().err
+
+
+def test_a_refused_trace_leaves_the_file(host_pool, queue, tmp_path):
+    path = tmp_path / "run.csv"
+    path.write_text("of before")
+    pools = [host_pool.on, 5, "pool", host_pool.allocator]
+    pools.append(clpool.MemoryPool(clpool.ImmediateAllocator(queue)).on(queue))
+    for no_pool in pools:
+        with pytest.raises(TypeError, match="MemoryPool"):
+            clpool.trace(path, pool=no_pool).__enter__()
+    with clpool.trace(tmp_path / "other.csv"):
+        with pytest.raises(clpool.RuntimeError):
+            clpool.trace(path).__enter__()
+    with clpool.trace(tmp_path / "other.csv", pool=host_pool):
+        with pytest.raises(clpool.RuntimeError):
+            clpool.trace(path, pool=host_pool).__enter__()
+    assert path.read_text() == "of before"
+    with clpool.trace(path, pool=host_pool):
+        host_pool(10)
+    assert len(path.read_text().splitlines()) == 3
+
+
+BAD = {
+    "no snapshot": b"nothing",
+    "in the middle": json.dumps(
+        {"device_traces": [[{"action": "alloc", "addr": 1, "size": 1}] * 5000 + [{"action": "oom"}]]}
+    ).encode(),
+    "no such device": json.dumps({"device_traces": [[], []]}).encode(),
+    "missing": None,
+}
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_a_failed_convert_leaves_the_file(tmp_path, bad, capsys):
+    snapshot, trace = tmp_path / "snapshot", tmp_path / "run.csv"
+    if BAD[bad] is not None:
+        snapshot.write_bytes(BAD[bad])
+    trace.write_text("of before")
+    link = tmp_path / "link.csv"
+    link.symlink_to(trace)
+    before = sorted(tmp_path.iterdir())
+    for output in (trace, link):
+        assert __main__.main(["convert", str(snapshot), "-o", str(output)]) == 1
+        assert trace.read_text() == "of before"
+    assert sorted(tmp_path.iterdir()) == before
+    assert __main__.main(["convert", str(snapshot), "-o", str(tmp_path / "no" / "x.csv")]) == 1
+
+
+def test_convert_to_what_is_there(tmp_path):
+    snapshot, trace = tmp_path / "snapshot.json", tmp_path / "run.csv"
+    snapshot.write_text(json.dumps(SNAPSHOT))
+    trace.write_text("of before")
+    trace.chmod(0o640)
+    link = tmp_path / "link.csv"
+    link.symlink_to(trace)
+    assert __main__.main(["convert", str(snapshot), "-o", str(link)]) == 0
+    assert link.is_symlink() and trace.read_text().startswith("Thread,")
+    assert trace.stat().st_mode & 0o777 == 0o640
+    assert __main__.main(["convert", str(snapshot), "-o", "/dev/null"]) == 0
