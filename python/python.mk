@@ -50,6 +50,7 @@ EXTRA_DIST += \
 	python/tests/gpu/run.sh \
 	python/tests/gpu/test_frameworks.py \
 	python/tests/test_array_programs.py \
+	python/tests/test_convert.py \
 	python/tests/test_cuda.py \
 	python/tests/test_errors.py \
 	python/tests/test_hooks.py \

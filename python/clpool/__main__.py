@@ -26,10 +26,11 @@ def main(arguments: list[str] | None = None) -> int:
             target = sys.stdout
             if chosen.output is not None:
                 target = files.enter_context(_tracing.whole_file(chosen.output))
-            _convert.convert(source, target, chosen.device)
+            counts = _convert.convert(source, target, chosen.device)
     except (OSError, ValueError) as error:
         print(f"python -m clpool: {chosen.snapshot}: {error}", file=sys.stderr)
         return 1
+    print(counts, file=sys.stderr)
     return 0
 
 
