@@ -8,10 +8,11 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from typing import TextIO
 
-from clpool import _clpool, _errors
+from clpool import _clpool, _errors, _tuning
 
 
 class trace:
@@ -93,17 +94,22 @@ def _run(*arguments: str) -> str:
     if ended.returncode != 0:
         said = ended.stderr.strip() or f"{arguments[0]} ended with {ended.returncode}"
         raise _errors.RuntimeError(said)
+    print(ended.stderr, end="", file=sys.stderr)
     return ended.stdout
 
 
 def tune(path: str | os.PathLike, *more: str | os.PathLike) -> dict:
     """Tries settings of pools on a trace, prints their table and the lines of C and Python to
-    paste, and returns what was found, as ``clpool tune --json`` names it. ``more`` are further
+    paste, and returns the same, as ``clpool tune --json`` names it. ``more`` are further
     traces of the same program, and options of ``clpool tune``. Raises clpool.RuntimeError with what
     the program says is wrong, and FileNotFoundError without the program."""
     words = [os.fspath(argument) for argument in (path, *more)]
-    print(_run("tune", *words), end="")
-    return json.loads(_run("tune", "--json", *words))
+    found = json.loads(_run("tune", "--json", *words))
+    if found["recommended"] is not None:
+        is_svm = found["costs"].startswith("cl-svm")
+        found["recommended"]["python"] = _tuning.python_line(found["recommended"], is_svm)
+    print(_tuning.shown(found), end="")
+    return found
 
 
 def report(path: str | os.PathLike, output: str | os.PathLike, *options: str) -> None:

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import pathlib
+import subprocess
+import types
 
 import pytest
 
@@ -74,16 +76,78 @@ def long_trace(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("time", [0, 10**9])
-def test_tune(tool, long_trace, capsys, time):
-    found = clpool.tune(long_trace, f"--time={time}")
-    assert "recommended: " in capsys.readouterr().out
+def python_lines(printed):
+    """What is printed to paste into Python."""
+    return printed.split("In Python:\n\n")[1].split("\n\n")[0]
+
+
+ALLOCATORS = {
+    "host": lambda queue: clpool.HostAllocator(),
+    "cl-immediate": lambda queue: clpool.ImmediateAllocator(queue),
+    "cl-deferred": lambda queue: clpool.DeferredAllocator(queue.context),
+    "cl-svm": lambda queue: clpool.SVMAllocator(queue.context, queue=queue),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("allocator", ALLOCATORS)
+@pytest.mark.parametrize("time", [0, 30, 500, 10**9])
+@pytest.mark.parametrize("arena", [None, "0", "1"])
+def test_the_line_that_tune_prints(
+    tool, queue, long_trace, capsys, monkeypatch, allocator, time, arena
+):
+    """It makes the pool that is recommended and returned, whatever the environment says."""
+    if arena is not None:
+        monkeypatch.setenv("CLPOOL_ARENA", arena)
+        monkeypatch.setenv("CLPOOL_LEADING_BITS", "7")
+    options = f"--time={time}", f"--allocator={allocator}", "--cost=pocl-cpu"
+    found = clpool.tune(long_trace, *options)
     recommended = found["recommended"]
-    expression = recommended["python"]
-    assert expression.count("ArenaAllocator") == recommended["arena"]
-    pool = eval(expression, {"clpool": clpool, "allocator": clpool.HostAllocator()})
-    assert isinstance(pool, clpool.MemoryPool)
+    line = python_lines(capsys.readouterr().out)
+    assert line == recommended["python"]
+    slacks = []
+
+    def noting_arena(upstream, slack):
+        slacks.append(slack)
+        return clpool.ArenaAllocator(upstream, slack=slack)
+
+    module = types.SimpleNamespace(**{**vars(clpool), "ArenaAllocator": noting_arena})
+    pool = eval(line, {"clpool": module, "allocator": ALLOCATORS[allocator](queue)})
+    assert slacks == ([recommended["slack"]] if recommended["arena"] else [])
+    assert (pool.allocator.name == "arena") == recommended["arena"]
+    if recommended["leading_bits"] is not None:
+        assert pool.bin_number(1 << 10) == 10 << recommended["leading_bits"]
+    assert pool(1000) is not None
+
+
+@pytest.mark.parametrize("options", [[], ["--time=0"], ["--limit=1"], ["--limit=12K"], ["again"]])
+def test_tune_is_one_run(tool, long_trace, tmp_path, capsys, monkeypatch, options):
+    """It prints what the program prints, and returns the same."""
+    runs, program = tmp_path / "runs", tmp_path / "program"
+    program.write_text(f'#!/bin/sh\necho run >> {runs}\nexec {tool} "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("CLPOOL_PROGRAM", str(program))
+    arguments = [str(long_trace), *(str(long_trace) if o == "again" else o for o in options)]
+    found = clpool.tune(*arguments)
+    assert runs.read_text() == "run\n"
+    printed = capsys.readouterr().out
+    own = subprocess.run([tool, "tune", *arguments], capture_output=True, text=True, check=True)
+    assert printed.split("In Python")[0] == own.stdout.split("In Python")[0]
+    best = [line.split() for line in printed.splitlines() if line.startswith("* ")][:-1]
+    if found["recommended"] is None:
+        assert best == []
+    else:
+        bits, slack = found["recommended"]["leading_bits"], found["recommended"]["slack"]
+        assert [row[1:3] for row in best] == [[str(bits), "no" if slack is None else str(slack)]]
     assert len(found["settings"]) == 10
+
+
+def test_remarks_of_the_program_are_shown(tool, long_trace, capsys):
+    with open(long_trace, "a") as file:
+        file.write("1,00:00:00.0,alloc")
+    clpool.tune(long_trace)
+    printed = capsys.readouterr()
+    assert str(long_trace) in printed.err and "recommended: " in printed.out
 
 
 def test_tune_several(tool, long_trace, trace_file, capsys):
