@@ -61,6 +61,7 @@ EXTRA_DIST += \
 	python/tests/test_pool.py \
 	python/tests/test_process.py \
 	python/tests/test_queues.py \
+	python/tests/test_regions.py \
 	python/tests/test_released.py \
 	python/tests/test_svm.py \
 	python/tests/test_tracing.py \

@@ -24,10 +24,12 @@ typedef struct record {
   clp_memory memory;  /* that the object stands for */
   Pool *pool;         /* owned; NULL while parked */
   PyObject *whole;    /* the buffer that this is a part of, or NULL */
-  PyObject *holder;   /* a PooledSVM's Memory, owned; NULL: a buffer's record */
-  PyObject *queue;    /* that a PooledSVM was bound to, None, or NULL: as the pool has it */
-  size_t parts;       /* of this one that exist */
-  bool is_released;   /* the block goes with the last part */
+  size_t origin;      /* of a part, in its whole; and its bytes */
+  size_t bytes;
+  PyObject *holder; /* a PooledSVM's Memory, owned; NULL: a buffer's record */
+  PyObject *queue;  /* that a PooledSVM was bound to, None, or NULL: as the pool has it */
+  size_t parts;     /* of this one that exist */
+  bool is_released; /* the block goes with the last part */
 } record;
 
 PyTypeObject *clpool_wrapper_type;
@@ -328,14 +330,17 @@ PyObject *clpool_wrap_svm(Pool *pool, clp_buffer *buffer)
   return NULL;
 }
 
-/* Makes `part`, a pyopencl.Buffer that a cl_mem within `whole` belongs to, keep that. */
-int clpool_keep_alive(PyObject *part, PyObject *whole)
+/* Makes `part`, a pyopencl.Buffer of a cl_mem that is so many bytes of `whole`, keep that. */
+int clpool_keep_alive(PyObject *part, PyObject *whole, size_t origin, size_t bytes)
 {
   PyTypeObject *plain = Py_TYPE(part);
   Py_INCREF(clpool_wrapper_type);
   Py_SET_TYPE(part, clpool_wrapper_type);
   Py_DECREF(plain);
-  if (add_record(part, NULL, NULL, whole) != NULL) {
+  record *one = add_record(part, NULL, NULL, whole);
+  if (one != NULL) {
+    one->origin = origin;
+    one->bytes = bytes;
     ((record *)pointer_map_get(&by_object, whole))->parts++;
     return 0;
   }
@@ -362,6 +367,25 @@ clp_buffer *clpool_buffer_of(PyObject *object, Pool **pool)
   if (pool != NULL)
     *pool = one->pool;
   return one->buffer;
+}
+
+/* Which bytes of which whole an object is; `whole` and the block are borrowed. NULL with an
+ * exception: it was released. */
+clp_buffer *clpool_region_of(PyObject *object, PyObject **whole, size_t *origin, size_t *bytes)
+{
+  record *one = pointer_map_get(&by_object, object);
+  bool is_part = one != NULL && one->whole != NULL;
+  *whole = is_part ? one->whole : object;
+  clp_buffer *buffer = NULL;
+  if (is_part) /* its whole may have been released, and still have the block */
+    buffer = ((record *)pointer_map_get(&by_object, *whole))->buffer;
+  else
+    buffer = clpool_buffer_of(object, NULL);
+  if (buffer == NULL)
+    return NULL;
+  *origin = is_part ? one->origin : 0;
+  *bytes = is_part ? one->bytes : clp_buffer_size(buffer);
+  return buffer;
 }
 
 /* Gives the block back before the object ends, or after its last part. False: it is still the
