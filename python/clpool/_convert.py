@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """PyTorch's memory snapshots as clpool's traces.
 
-A snapshot is what ``torch.cuda.memory._dump_snapshot`` writes, a pickle, or the same as JSON. It has
-the events since the program asked for them, or the last of those, and the blocks that exist at the
-end. So what was allocated before the first event is known from its free, or from the blocks at the
-end: it is allocated at the start of the trace. A block is freed where the program asked for it, not
-where PyTorch's own allocator was done with it. Call stacks of allocations, which a snapshot has with
+A snapshot is what ``torch.cuda.memory._dump_snapshot`` writes, a pickle, or the same as JSON. It
+has the events since the program asked for them, or the last of those, and the blocks that exist at
+the end. Blocks from before the first event are known from their free, or are there at the end: they
+are allocated at the start of the trace. A block is freed where the program asked for it, not where
+PyTorch's own allocator was done with it. Call stacks of allocations, which a snapshot has with
 ``stacks="all"`` or ``"python"``, are kept.
 """
 
@@ -181,7 +181,7 @@ class _Rows:
         yield self._row(when, "free", address, self.live.pop(address), stream)
 
     def _older(self) -> list[Block]:
-        """The blocks from before the first event: the first of theirs is a free, or there is none."""
+        """The blocks from before the first event: their own first one is a free, or there is none."""
         seen, older = set(), []
         for event in self.events:
             action, address = event["action"], event.get("addr")

@@ -98,7 +98,7 @@ def test_what_is_no_snapshot(content, tmp_path, capsys):
 BAD = {
     "no snapshot": b"nothing",
     "in the middle": json.dumps(
-        {"device_traces": [[{"action": "alloc", "addr": 1, "size": 1}] * 5000 + [{"action": "oom"}]]}
+        {"device_traces": [SNAPSHOT["device_traces"][1] * 1000 + [{"action": "oom"}]]}
     ).encode(),
     "no such device": json.dumps({"device_traces": [[], []]}).encode(),
     "missing": None,
@@ -294,8 +294,10 @@ def test_stacks_of_blocks_from_before(tmp_path, tool):
 
 
 def test_the_counts_are_printed(tmp_path, capsys):
-    events = [event("free_requested", 8192, 300), event("alloc", 4096), event("alloc", 4096),
-              event("free_requested", 64), event("free_requested", 64), event("oom", 0)]  # fmt: skip
+    events = [
+        event("free_requested", 8192, 300), event("alloc", 4096), event("alloc", 4096),
+        event("free_requested", 64), event("free_requested", 64), event("oom", 0),
+    ]  # fmt: skip
     snapshot = tmp_path / "snapshot.json"
     snapshot.write_text(json.dumps({"device_traces": [events]}))
     assert __main__.main(["convert", str(snapshot)]) == 0
