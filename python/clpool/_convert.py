@@ -181,7 +181,8 @@ class _Rows:
         yield self._row(when, "free", address, self.live.pop(address), stream)
 
     def _older(self) -> list[Block]:
-        """The blocks from before the first event: their own first one is a free, or there is none."""
+        """The blocks from before the first event. Their first event is a free, or they have none.
+        """
         seen, older = set(), []
         for event in self.events:
             action, address = event["action"], event.get("addr")

@@ -56,6 +56,9 @@ def _make_pooled_svm():
             map_rw = cl.SVMPointer.map_rw
             _enqueue_unmap = cl.SVMPointer._enqueue_unmap
 
+        def __init__(self, *_):
+            raise TypeError("a PooledSVM is made by a clpool.SVMPool")
+
         @property
         def buf(self) -> memoryview:
             """The memory, for the host: release() is a BufferError while a view exists."""

@@ -269,16 +269,31 @@ static int wrapper_traverse(PyObject *object, visitproc visit, void *arg)
 
 /* --- The beginning ---------------------------------------------------------------------------- */
 
-static PyObject *new_object(clp_memory memory)
+/* Makes an object of PyOpenCL's, or NULL, one of a class that is derived from its own. */
+static PyObject *taken_over(PyObject *object, PyTypeObject *type)
 {
-  PyObject *object = PyObject_CallFunction(from_int_ptr, "KO", (unsigned long long)memory, Py_True);
   if (object == NULL)
     return NULL;
   PyTypeObject *plain = Py_TYPE(object);
-  Py_INCREF(clpool_wrapper_type);
-  Py_SET_TYPE(object, clpool_wrapper_type);
+  Py_INCREF(type);
+  Py_SET_TYPE(object, type);
   Py_DECREF(plain);
   return object;
+}
+
+static PyObject *new_object(clp_memory memory)
+{
+  PyObject *object = PyObject_CallFunction(from_int_ptr, "KO", (unsigned long long)memory, Py_True);
+  return taken_over(object, clpool_wrapper_type);
+}
+
+static PyObject *new_svm(PyObject *memory)
+{
+  PyTypeObject *type = (PyTypeObject *)clpool_svm_type;
+  PyObject *object = PyObject_CallFunctionObjArgs((PyObject *)type->tp_base, memory, NULL);
+  if (object != NULL)
+    clpool_clear_attributes(object); /* older PyOpenCLs set mem */
+  return taken_over(object, type);
 }
 
 /* The object for a block, which it owns from now on, on failure too. */
@@ -314,8 +329,7 @@ PyObject *clpool_wrap_svm(Pool *pool, clp_buffer *buffer)
   if (one != NULL)
     end_parked(one);
   PyObject *holder = clpool_memory_new(pool, buffer);
-  PyObject *object =
-      holder == NULL ? NULL : PyObject_CallFunctionObjArgs(clpool_svm_type, holder, NULL);
+  PyObject *object = holder == NULL ? NULL : new_svm(holder);
   one = object == NULL ? NULL : add_record(object, buffer, pool, NULL);
   if (one != NULL) {
     one->holder = holder;
@@ -333,10 +347,7 @@ PyObject *clpool_wrap_svm(Pool *pool, clp_buffer *buffer)
 /* Makes `part`, a pyopencl.Buffer of a cl_mem that is so many bytes of `whole`, keep that. */
 int clpool_keep_alive(PyObject *part, PyObject *whole, size_t origin, size_t bytes)
 {
-  PyTypeObject *plain = Py_TYPE(part);
-  Py_INCREF(clpool_wrapper_type);
-  Py_SET_TYPE(part, clpool_wrapper_type);
-  Py_DECREF(plain);
+  taken_over(part, clpool_wrapper_type);
   record *one = add_record(part, NULL, NULL, whole);
   if (one != NULL) {
     one->origin = origin;
@@ -448,8 +459,10 @@ void clpool_svm_released(PyObject *svm)
 static record *svm_record(PyObject *svm)
 {
   record *one = pointer_map_get(&by_object, svm);
-  if (one == NULL)
-    PyErr_SetString(PyExc_TypeError, "a PooledSVM is made by a clpool.SVMPool");
+  if (one == NULL) {
+    clp_set_last_error(CLP_ALREADY_RELEASED, CL_INVALID_MEM_OBJECT, "the memory was released");
+    clpool_raise();
+  }
   return one;
 }
 
@@ -461,13 +474,6 @@ static PyObject *svm_mem(PyObject *svm, void *closure)
     return NULL;
   Py_INCREF(one->holder);
   return one->holder;
-}
-
-/* Older PyOpenCLs set it at the start. */
-static int svm_set_mem(PyObject *svm, PyObject *memory, void *closure)
-{
-  (void)svm, (void)memory, (void)closure;
-  return 0;
 }
 
 static PyObject *svm_queue(PyObject *svm, void *closure)
@@ -499,7 +505,7 @@ static int svm_set_queue(PyObject *svm, PyObject *queue, void *closure)
 }
 
 static PyGetSetDef svm_properties[] = {
-    {"mem", svm_mem, svm_set_mem, "The clpool.Memory within.", NULL},
+    {"mem", svm_mem, NULL, "The clpool.Memory within.", NULL},
     {"_queue", svm_queue, svm_set_queue, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -164,9 +164,10 @@ def test_many(svm_pool):
 
 
 def test_none_is_made_without_a_pool():
-    made = clpool.PooledSVM(clpool.MemoryPool(clpool.HostAllocator())(100))
-    with pytest.raises(TypeError):
-        made.release()
+    memory = clpool.MemoryPool(clpool.HostAllocator())(100)
+    with pytest.raises(TypeError, match="SVMPool"):
+        clpool.PooledSVM(memory)
+    memory.release()
 
 
 def test_memory_goes_back_to_the_device(context, queue):
