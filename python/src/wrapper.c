@@ -230,8 +230,8 @@ static void wrapper_dealloc(PyObject *object)
   Pool *pool = one->pool;
   clp_buffer *buffer = one->buffer;
   PyObject *holder = one->holder;
-  bool is_parked = may_park && clpool_root(pool)->holding && park(one);
-  if (!is_parked) {
+  bool has_parked = may_park && clpool_root(pool)->holding && park(one);
+  if (!has_parked) {
     PyObject *queue = one->queue;
     if (holder != NULL)
       clpool_memory_set_svm(holder, NULL);
@@ -239,7 +239,7 @@ static void wrapper_dealloc(PyObject *object)
     end_object(object);
     Py_XDECREF(queue);
   }
-  if (holder == NULL || is_parked)
+  if (holder == NULL || has_parked)
     clpool_release_or_report(pool, buffer, pool->stream);
   else
     Py_DECREF(holder);
