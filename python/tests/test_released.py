@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import ctypes
 import gc
+import random
 
 import numpy as np
 import pyopencl as cl
@@ -308,3 +310,50 @@ def test_released_svm_is_of_no_use(context, queue, fill, use, arena, release):
     del released, memory
     gc.collect()
     assert pool.active_blocks == 2
+
+
+def test_threads(context, queue):
+    """Objects, their memory, views and slices end in any order, and all blocks come back."""
+    other = cl.CommandQueue(context)
+    svm, buffers = clpool.SVMAllocator(context, queue=queue), clpool.ImmediateAllocator(queue)
+    pools = [
+        make(allocator, arena=arena, hold_bytes=hold_bytes)
+        for make, allocator in ((clpool.SVMPool, svm), (clpool.MemoryPool, buffers))
+        for arena in (False, True)
+        for hold_bytes in (None, 20_000)
+    ]
+
+    def one_of(given, choice):
+        """What is kept of it, which may be nothing."""
+        if choice == 0:
+            return given.release()
+        if choice == 1:
+            given.note = [given]
+            return given
+        if isinstance(given, clpool.PooledSVM):
+            return (given.mem, memoryview(given.mem), given)[choice - 2]
+        part = given[:60]
+        if choice == 2:
+            given.release()
+        return part[:50] if choice == 3 else part
+
+    def work(seed):
+        choose, kept = random.Random(seed), []
+        for _ in range(2000):
+            pool, size = choose.choice(pools), choose.choice((100, 1000, 1001, 5000, 40_000))
+            taker = choose.choice((pool, pool, pool.on(other)))
+            kept.append(one_of(taker(size), choose.randrange(5)))
+            if choose.random() < 0.01:
+                pool.free_held()
+            if len(kept) > 30:
+                choose.shuffle(kept)
+                del kept[:20]
+
+    with concurrent.futures.ThreadPoolExecutor(6) as threads:
+        list(threads.map(work, range(6)))
+    gc.collect()
+    assert [pool.active_blocks for pool in pools] == [0] * len(pools)
+    for pool in pools:
+        pool.free_held()
+    assert [pool.managed_bytes for pool in pools] == [0] * len(pools)
+    assert clpool._clpool.drop_parked() == 0
