@@ -64,10 +64,6 @@ def _make_pooled_svm():
             """The memory, for the host: release() is a BufferError while a view exists."""
             return memoryview(self.mem)
 
-        def release(self) -> None:
-            """Gives the memory back to the pool. Twice is a clpool.LogicError."""
-            self.mem.release()
-
         def enqueue_release(self, queue=None) -> None:
             """As release, behind the work of a queue."""
             self.mem.release(queue)

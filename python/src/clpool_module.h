@@ -135,10 +135,12 @@ int clpool_add_released(void);
 
 /* pooled_buffer.c: the methods of PooledBuffer */
 int clpool_add_buffer_methods(PyTypeObject *type);
+int clpool_add_methods(PyTypeObject *type, PyMethodDef *method);
 int clpool_add_properties(PyTypeObject *type, PyGetSetDef *property);
 
 /* memory.c */
 PyObject *clpool_memory_new(Pool *pool, clp_buffer *buffer);
+PyObject *clpool_memory_release(PyObject *memory, PyObject *queue);
 void clpool_memory_set_svm(PyObject *memory, PyObject *svm);
 int clpool_memory_visit(PyObject *memory, visitproc visit, void *arg);
 bool clpool_memory_park(PyObject *memory);

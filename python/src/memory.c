@@ -122,13 +122,12 @@ static PyObject *memory_record_use(PyObject *self, PyObject *queue)
   return clpool_with_stream(buffer_or_raise(me), me->pool, queue, clp_buffer_record_use);
 }
 
-static PyObject *memory_release(PyObject *self, PyObject *args)
+/* Gives the memory back on a queue, or Py_None. */
+PyObject *clpool_memory_release(PyObject *self, PyObject *queue)
 {
   Memory *me = (Memory *)self;
-  PyObject *queue = Py_None;
   void *stream = me->pool->stream;
-  if (!PyArg_ParseTuple(args, "|O", &queue) ||
-      (queue != Py_None && clpool_stream_of(queue, clpool_is_cuda(me->pool), &stream) < 0))
+  if (queue != Py_None && clpool_stream_of(queue, clpool_is_cuda(me->pool), &stream) < 0)
     return NULL;
   clp_buffer *buffer = buffer_or_raise(me);
   if (buffer == NULL)
@@ -152,6 +151,12 @@ static PyObject *memory_release(PyObject *self, PyObject *args)
   if (clpool_check(status) < 0)
     return NULL;
   Py_RETURN_NONE;
+}
+
+static PyObject *memory_release(PyObject *self, PyObject *args)
+{
+  PyObject *queue = Py_None;
+  return PyArg_ParseTuple(args, "|O", &queue) ? clpool_memory_release(self, queue) : NULL;
 }
 
 static PyObject *memory_bind(PyObject *self, PyObject *queue)

@@ -167,6 +167,14 @@ static int set_owned(PyTypeObject *type, const char *name, PyObject *attribute)
   return result;
 }
 
+int clpool_add_methods(PyTypeObject *type, PyMethodDef *method)
+{
+  for (; method->ml_name != NULL; method++)
+    if (set_owned(type, method->ml_name, PyDescr_NewMethod(type, method)) < 0)
+      return -1;
+  return 0;
+}
+
 int clpool_add_properties(PyTypeObject *type, PyGetSetDef *property)
 {
   for (; property->name != NULL; property++)
@@ -178,10 +186,7 @@ int clpool_add_properties(PyTypeObject *type, PyGetSetDef *property)
 int clpool_add_buffer_methods(PyTypeObject *type)
 {
   base_release = PyObject_GetAttrString((PyObject *)type->tp_base, "release");
-  if (base_release == NULL)
+  if (base_release == NULL || clpool_add_methods(type, methods) < 0)
     return -1;
-  for (PyMethodDef *method = methods; method->ml_name != NULL; method++)
-    if (set_owned(type, method->ml_name, PyDescr_NewMethod(type, method)) < 0)
-      return -1;
   return clpool_add_properties(type, properties);
 }

@@ -476,6 +476,17 @@ static PyObject *svm_mem(PyObject *svm, void *closure)
   return one->holder;
 }
 
+static PyObject *svm_release(PyObject *svm, PyObject *unused)
+{
+  (void)unused;
+  PyObject *memory = svm_mem(svm, NULL);
+  if (memory == NULL)
+    return NULL;
+  PyObject *none = clpool_memory_release(memory, Py_None);
+  Py_DECREF(memory);
+  return none;
+}
+
 static PyObject *svm_queue(PyObject *svm, void *closure)
 {
   (void)closure;
@@ -503,6 +514,12 @@ static int svm_set_queue(PyObject *svm, PyObject *queue, void *closure)
   Py_XSETREF(one->queue, queue);
   return 0;
 }
+
+static PyMethodDef svm_methods[] = {
+    {"release", svm_release, METH_NOARGS,
+     "release()\n\nGives the memory back to the pool. Twice is a clpool.LogicError."},
+    {NULL, NULL, 0, NULL},
+};
 
 static PyGetSetDef svm_properties[] = {
     {"mem", svm_mem, NULL, "The clpool.Memory within.", NULL},
@@ -546,7 +563,8 @@ int clpool_make_wrapper_types(void)
   if (make_wrapper_type() < 0)
     return -1;
   PyTypeObject *svm = (PyTypeObject *)clpool_svm_type;
-  if (svm != NULL && (take_over(svm) < 0 || clpool_add_properties(svm, svm_properties) < 0))
+  if (svm != NULL && (take_over(svm) < 0 || clpool_add_methods(svm, svm_methods) < 0 ||
+                      clpool_add_properties(svm, svm_properties) < 0))
     return -1;
   if (pthread_atfork(NULL, NULL, forget_in_child) != 0) {
     PyErr_SetString(PyExc_ImportError, "pthread_atfork failed");
