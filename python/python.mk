@@ -20,7 +20,6 @@ EXTRA_DIST += \
 	python/clpool/_profile.py \
 	python/clpool/_set_up.py \
 	python/clpool/_tracing.py \
-	python/clpool/_tuning.py \
 	python/clpool/py.typed \
 	python/examples/timeline.py \
 	python/pyproject.toml \

@@ -144,7 +144,7 @@ static int report(clpi_tune_report *report, clpi_output_file **plot)
   if (report->arguments->as_json)
     clpi_tune_report_json(report);
   else
-    clpi_tune_report_print(report);
+    clpi_tune_report_print(stdout, report);
   if (*plot)
     code = clpi_tune_report_plot(report, clpi_output_file_stream(*plot));
   if (code || !*plot)

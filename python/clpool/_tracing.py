@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from typing import TextIO
 
-from clpool import _clpool, _errors, _tuning
+from clpool import _clpool, _errors
 
 
 class trace:
@@ -105,10 +105,7 @@ def tune(path: str | os.PathLike, *more: str | os.PathLike) -> dict:
     the program says is wrong, and FileNotFoundError without the program."""
     words = [os.fspath(argument) for argument in (path, *more)]
     found = json.loads(_run("tune", "--json", *words))
-    if found["recommended"] is not None:
-        is_svm = found["costs"].startswith("cl-svm")
-        found["recommended"]["python"] = _tuning.python_line(found["recommended"], is_svm)
-    print(_tuning.shown(found), end="")
+    print(found.pop("text"), end="")
     return found
 
 

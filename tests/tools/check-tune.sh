@@ -368,7 +368,12 @@ awk -v header=$header 'BEGIN {
 accepts recorded.csv
 says 'clpool run --leading-bits=8 ./program'
 says 'which then takes 4.89 KiB'
+cp "$out" printed
 accepts recorded.csv --json
+if command -v python3 >/dev/null; then
+  python3 -c 'import json, sys; sys.stdout.write(json.load(open(sys.argv[1]))["text"])' "$out" |
+    cmp -s - printed || fail "the text in JSON is another: $(cat "$out")"
+fi
 grep -A 2 '"run": {' "$out" | grep -q '"peak_device_bytes": 5007' || fail "run: $(cat "$out")"
 accepts recorded.csv --limit=1M
 says 'clpool run --leading-bits=8 --limit=1048576 ./program'
