@@ -197,7 +197,7 @@ run 0 late.csv --lenient
 } >two.csv
 accepts two.csv --limit=6000
 says 'out of memory at event 2002, refused 2'
-says 'every setting runs out of memory'
+says 'every setting runs out of memory: try a larger --limit'
 ! grep -q '^\* .*KiB' "$out" || fail "a row is recommended: $(cat "$out")"
 accepts 1000.csv two.csv --limit=6000
 says 'out of memory at event 2002 of two.csv, refused 2'
