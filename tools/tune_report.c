@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <string.h>
 
 /* A text, by value. */
 typedef struct words {
@@ -61,8 +62,9 @@ static size_t list_notes(const clpi_tune_report *report, words notes[MOST_NOTES]
 
 /* --- how to have it --- */
 
-static words in_c(const trace_tune_setting *setting)
+static words in_c(const clpi_tune_report *report)
 {
+  const trace_tune_setting *setting = &report->best->setting;
   words arena = {""};
   if (setting->on_arena)
     arena = say("clp_arena_options arena_options = CLP_ARENA_OPTIONS_INIT;\n"
@@ -75,24 +77,30 @@ static words in_c(const trace_tune_setting *setting)
     return say("%sclp_pool *pool = NULL;\nclp_pool_create(arena, NULL, &pool);\n", arena.text);
   return say("%sclp_pool_options options = CLP_POOL_OPTIONS_INIT;\n"
              "options.leading_bits_in_bin_id = %u;\n"
+             "%s"
              "clp_pool *pool = NULL;\n"
              "clp_pool_create(%s, &options, &pool);\n",
-             arena.text, setting->leading_bits, setting->on_arena ? "arena" : "allocator");
+             arena.text, setting->leading_bits, setting->on_arena ? "" : "options.arena = 0;\n",
+             setting->on_arena ? "arena" : "allocator");
 }
 
-static words in_python(const trace_tune_setting *setting)
+static words in_python(const clpi_tune_report *report)
 {
-  words source = {"allocator"};
+  const trace_tune_setting *setting = &report->best->setting;
+  const char *costs_of = report->arguments->costs_of;
+  const char *pool = costs_of && strcmp(costs_of, "cl-svm") == 0 ? "SVMPool" : "MemoryPool";
+  words source = {"allocator, arena=False"};
   if (setting->on_arena)
     source = say("clpool.ArenaAllocator(allocator, slack=%g)", setting->slack);
   if (setting->any_bits)
-    return say("clpool.MemoryPool(%s)", source.text);
-  return say("clpool.MemoryPool(%s,\n                  leading_bits_in_bin_id=%u)", source.text,
-             setting->leading_bits);
+    return say("clpool.%s(%s)", pool, source.text);
+  return say("clpool.%s(%s,\n%*sleading_bits_in_bin_id=%u)", pool, source.text,
+             (int)strlen(pool) + 8, "", setting->leading_bits);
 }
 
-static words in_environment(const trace_tune_setting *setting)
+static words in_environment(const clpi_tune_report *report)
 {
+  const trace_tune_setting *setting = &report->best->setting;
   words bits = say("CLPOOL_LEADING_BITS=%u ", setting->leading_bits);
   if (!setting->on_arena)
     return say("%sCLPOOL_ARENA=0", bits.text);
@@ -102,7 +110,7 @@ static words in_environment(const trace_tune_setting *setting)
 
 static const struct {
   const char *heading, *key; /* for people, and in JSON */
-  words (*say)(const trace_tune_setting *setting);
+  words (*say)(const clpi_tune_report *report);
   const char *end; /* for people */
 } ways[] = {
     {"In C:", "code", in_c, ""},
@@ -191,10 +199,10 @@ static void print_best(const trace_tune_outcome *best)
          best->result.ns_per_operation);
 }
 
-static void print_ways(const trace_tune_setting *setting)
+static void print_ways(const clpi_tune_report *report)
 {
   for (size_t i = 0; i < WAYS; i++)
-    printf("\n%s\n\n%s%s", ways[i].heading, ways[i].say(setting).text, ways[i].end);
+    printf("\n%s\n\n%s%s", ways[i].heading, ways[i].say(report).text, ways[i].end);
 }
 
 static void print_run(const trace_tune_outcome *run, size_t limit_bytes)
@@ -219,7 +227,7 @@ void clpi_tune_report_print(const clpi_tune_report *report)
   for (size_t i = 0; i < count; i++)
     printf("note: %s\n", notes[i].text);
   if (report->best)
-    print_ways(&report->best->setting);
+    print_ways(report);
   if (report->run)
     print_run(report->run, report->arguments->replay.limit_bytes);
 }
@@ -279,16 +287,16 @@ static void write_run(clpi_json *json, const trace_tune_outcome *run)
   clpi_json_end_object(json);
 }
 
-static void write_best(clpi_json *json, const trace_tune_outcome *best)
+static void write_best(clpi_json *json, const clpi_tune_report *report)
 {
-  if (!best) {
+  if (!report->best) {
     clpi_json_null(json, "recommended");
     return;
   }
   clpi_json_begin_object(json, "recommended");
-  write_setting(json, &best->setting);
+  write_setting(json, &report->best->setting);
   for (size_t i = 0; i < WAYS; i++)
-    clpi_json_string(json, ways[i].key, ways[i].say(&best->setting).text);
+    clpi_json_string(json, ways[i].key, ways[i].say(report).text);
   clpi_json_end_object(json);
 }
 
@@ -306,7 +314,7 @@ void clpi_tune_report_json(const clpi_tune_report *report)
     clpi_json_string(&json, NULL, notes[i].text);
   clpi_json_end_array(&json);
   write_run(&json, report->run);
-  write_best(&json, report->best);
+  write_best(&json, report);
   clpi_json_end_object(&json);
   clpi_json_finish(&json);
 }

@@ -327,7 +327,7 @@ END
     -I"$top_srcdir/include" -I"$top_builddir/include" -o program program.c \
     -L"$top_builddir/.libs" -lclpool -Wl,-rpath,"$top_builddir/.libs" ||
     fail "the C does not build: $(cat program.c)"
-  by_code=$(./program)
+  by_code=$(CLPOOL_ARENA=1 ./program)
   by_environment=$(sh -c "$(lines 'In the environment' | sed 's/$/ -/')")
   [ "$by_code" = "$by_environment" ] ||
     fail "the C makes a pool of $by_code, the environment one of $by_environment: $(cat "$out")"
@@ -355,6 +355,9 @@ if "$python" -c 'import clpool' 2>/dev/null; then
 pool = $(lines 'In Python:'); pool.allocate(600000)" || fail "the Python fails: $(cat "$out")"
   done
 fi
+
+accepts "$resnet" --cost=pocl-cpu --allocator=cl-svm
+says 'clpool.SVMPool('
 
 # For a program that is recorded, the pools of clpool run: their figures are tests/layer's.
 awk -v header=$header 'BEGIN {
