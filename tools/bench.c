@@ -177,11 +177,10 @@ const clpi_command clpi_bench_command = {
     .summary = "measure what memory costs on this machine, for clpool tune",
     .usage = "[OPTION]...",
     .about =
-        "Measures what memory costs on this machine: taking it from the device and giving it\n"
-        "back, writing to it for the first time and again, by size; parts of buffers, and the\n"
-        "pairs of allocation and release that a pool and an arena make of that. Figures are\n"
-        "medians, the least of three rounds. An allocator takes about two seconds and at most\n"
-        "128 MiB.\n",
+        "Measures what memory costs on this machine: for five sizes, taking memory from the\n"
+        "device, giving it back, and writing to it for the first time and again; a sub-buffer;\n"
+        "an allocation and its release from a pool, and from an arena. Figures are medians, the\n"
+        "least of three rounds. An allocator takes about two seconds and at most 128 MiB.\n",
     .examples = "  clpool bench\n"
                 "  clpool bench --allocator=cl-immediate --device=1.0 -o my-gpu.csv\n"
                 "  clpool bench --allocator=cuda-async --allocator=cl-immediate --device=1.0 "

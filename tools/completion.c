@@ -37,12 +37,14 @@ static void complete_option(const clpi_command *command, const char *begin)
   }
 }
 
-static void complete_value(const clpi_option *option, const char *before, const char *begin)
+static void complete_value(const clpi_command *command, const clpi_option *option,
+                           const char *before, const char *begin)
 {
   bool is_file = option->kind == CLPI_PATH || option->kind == CLPI_OUTPUT;
   if (option->kind == CLPI_ALLOCATOR || option->kind == CLPI_NAME)
-    for (size_t i = 0; i < CLPI_ALLOCATOR_KINDS; i++)
-      answer(before, begin, clpi_allocators[i].name);
+    for (clpi_allocator_kind i = 0; i < CLPI_ALLOCATOR_KINDS; i++)
+      if (clpi_takes_allocator(command, i))
+        answer(before, begin, clpi_allocators[i].name);
   for (size_t i = 0; option->kind == CLPI_COST && clpi_known_machines[i]; i++)
     answer(before, begin, clpi_known_machines[i]);
   if (option->kind == CLPI_SCALE)
@@ -81,7 +83,7 @@ static void complete_word(const clpi_command *command, size_t count, char **word
   begin = equals ? equals + 1 : begin;
   const clpi_option *option = is_value || !strchr(named, '=') ? find_option(command, named) : NULL;
   if (option)
-    complete_value(option, before, begin);
+    complete_value(command, option, before, begin);
   else if (begin[0] == '-')
     complete_option(command, begin);
   else if (command->operands != CLPI_NO_OPERANDS && !is_value)

@@ -186,10 +186,11 @@ const clpi_command clpi_info_command = {
     .name = "info",
     .summary = "show the allocators, and the OpenCL and CUDA devices of this machine",
     .usage = "[OPTION]...",
-    .about = "Shows the version, the allocators, and every OpenCL platform and device: memory,\n"
-             "largest block, alignment, and what matters for allocating on it; and every CUDA\n"
-             "device with its memory, or why there is none. A device's number, such as 0.0, or 0\n"
-             "on CUDA, is what --device of the other commands takes.\n",
+    .about =
+        "Shows the version, the allocators, every OpenCL platform and device with its memory,\n"
+        "largest block, alignment and what else matters for allocating, and every CUDA\n"
+        "device with its memory. If there are none, it says why. A device's number, such as\n"
+        "0.0, or 0 on CUDA, is what --device of the other commands takes.\n",
     .examples = "  clpool info\n"
                 "  clpool info --json\n",
     .run = run,

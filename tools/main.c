@@ -64,8 +64,15 @@ static void print_help(void)
        "Exit codes: 0 success; 1 the run failed; 2 wrong use, or a trace that cannot be read.");
 }
 
+static bool is_one_of(const char *argument, const char *one, const char *other)
+{
+  return strcmp(argument, one) == 0 || strcmp(argument, other) == 0;
+}
+
 static int help(const char *name, const char *extra)
 {
+  if (name && (is_one_of(name, "--help", "-h") || strcmp(name, "help") == 0))
+    name = NULL;
   const clpi_command *command = name ? clpi_find_command(name) : NULL;
   if (extra)
     return clpi_misuse("there is no argument \"%s\" (see clpool --help)", extra);
@@ -94,11 +101,6 @@ static int run_command(const clpi_command *command, int argc, char **argv)
   code = clpi_finish_output(code);
   clpi_set_program_name("clpool");
   return code;
-}
-
-static bool is_one_of(const char *argument, const char *one, const char *other)
-{
-  return strcmp(argument, one) == 0 || strcmp(argument, other) == 0;
 }
 
 /* Where standard input, output or error is closed, a file would be opened in its place, and get

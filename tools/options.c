@@ -27,11 +27,11 @@ enum {
 
 const clpi_option clpi_options[] = {
     {"output", 'o', "FILE", CLPI_RECORD, CLPI_PATH, FIELD(output),
-     .help = "where the trace goes; made or emptied. With %p, each process\n"
-             "that uses OpenCL has a file of its own, with its id there"},
+     .help = "write the trace to FILE, which is created or emptied. %p in its\n"
+             "name becomes the process id: each process has a file of its own"},
     {"stacks", 0, NULL, CLPI_RECORD, CLPI_FLAG, FIELD(has_stacks),
-     .help = "record where the program asks for memory, too: C's call stacks,\n"
-             "and Python's, for clpool report; costs microseconds an allocation",
+     .help = "also record the call stack of each allocation, of C and of Python,\n"
+             "for clpool report; this takes up to 6 us an allocation",
      .variable = "CLPOOL_LAYER_STACKS"},
     {"output", 'o', "FILE", CLPI_REPORT, CLPI_OUTPUT, FIELD(output),
      .help = "write a page for browsers, one file that needs no network"},
@@ -42,58 +42,59 @@ const clpi_option clpi_options[] = {
      .help = "write counters over the trace's time, which ui.perfetto.dev and\n"
              "chrome://tracing open"},
     {"time", 0, "NS", CLPI_TUNE, CLPI_NUMBER, FIELD(most_ns),
-     .help = "how much longer an operation may take than with the quickest\n"
-             "setting, 500 nanoseconds by default: of such settings, the one\n"
-             "that takes the least memory is recommended",
+     .help = "recommend the least memory among the settings whose operations take\n"
+             "at most NS nanoseconds longer than with the quickest one; 500 by\n"
+             "default",
      .most = MOST_NS},
     {"cost", 0, "SOURCE", CLPI_TUNE, CLPI_COST, FIELD(cost),
-     .help = "what the device's memory costs: a file of clpool bench, or a\n"
-             "machine that was measured before (nvidia-h200, the default, or\n"
-             "pocl-cpu)"},
+     .help = "what the device's memory costs: a file that clpool bench wrote, or\n"
+             "a table that is built in (nvidia-h200, the default, or pocl-cpu)"},
     {"allocator", 0, "NAME", CLPI_TUNE, CLPI_NAME, FIELD(costs_of),
-     .help = "whose costs those are; cl-immediate by default"},
+     .help = "the allocator whose costs count; cl-immediate by default"},
     {"allocator", 0, "NAME", CLPI_REPLAY, CLPI_ALLOCATOR, FIELD(choice),
-     .help = "where the memory comes from; simulated by default: no memory at\n"
-             "all"},
+     .help = "where memory comes from; by default simulated, which needs neither\n"
+             "a device nor memory"},
     {"allocator", 0, "NAME", CLPI_BENCH, CLPI_ALLOCATOR, FIELD(choice),
-     .help = "what to measure, as often as you like; the host's memory and what\n"
-             "the OpenCL device has by default"},
+     .help = "what to measure; may be given several times. By default host and\n"
+             "what the OpenCL device has"},
     {"device", 0, "P.D", CLPI_REPLAY | CLPI_BENCH, CLPI_DEVICE, FIELD(choice),
-     .help = "the OpenCL device, as clpool info numbers them, such as 1.0; by\n"
+     .help = "the OpenCL device, by its number in clpool info, such as 1.0; by\n"
              "default a GPU if there is one. A single number is a CUDA device,\n"
              "0 by default"},
     {"arena", 0, "[=SLACK]", CLPI_REPLAY | CLPI_REPORT, CLPI_ARENA, FIELD(replay.on_arena),
-     .help = "carve the blocks from big segments; the slack is how much of the\n"
-             "highest use they may take beyond it, 0 to 1, by default 0.016"},
+     .help = "carve the blocks from large segments, which together may be larger\n"
+             "than the peak use so far, by SLACK times that peak; 0 to 1, 0.016\n"
+             "by default"},
     {"leading-bits", 0, "B", CLPI_REPLAY | CLPI_REPORT | CLPI_RUN, CLPI_NUMBER,
      FIELD(replay.pool_options.leading_bits_in_bin_id),
      .help = "leading_bits_in_bin_id of the pools, 0 to 16; 4 by default. More\n"
-             "mean less padding and fewer hits; clpool tune recommends some",
+             "bits mean less padding and fewer hits; see clpool tune",
      .most = BITS, .not_with = "no-pool", .variable = "CLPOOL_LAYER_LEADING_BITS"},
     {"limit", 0, "BYTES", READERS | CLPI_RUN, CLPI_SIZE, FIELD(limit),
-     .help = "the most that each pool may take, with run each context, such as\n"
-             "512M, 1.5GiB, or 40% of the device's memory where that is known;\n"
-             "0 for no limit",
+     .help = "the most that each pool may take (clpool run: each context), such\n"
+             "as 512M, 1.5GiB, or 40% of the memory of a real device; 0: no\n"
+             "limit",
      .not_with = "no-pool", .variable = "CLPOOL_LAYER_LIMIT"},
     {"hold", 0, "BYTES", CLPI_RUN, CLPI_SIZE, FIELD(hold),
-     .help = "the most that each context holds; by default what brings it to the\n"
-             "most that the program had at once, and 16 MiB and a quarter more",
+     .help = "the most that each context holds. By default, memory in use and\n"
+             "held is at most the peak use, plus a quarter of that, plus 16 MiB",
      .variable = "CLPOOL_LAYER_HOLD"},
     {"report", 0, NULL, CLPI_RUN, CLPI_FLAG, FIELD(has_report),
-     .help = "tell at the end, on standard error, what was pooled, and why other\n"
+     .help = "print to standard error at the end what was pooled, and why other\n"
              "buffers and images were not",
      .variable = "CLPOOL_LAYER_REPORT"},
-    {"no-pool", 0, NULL, CLPI_REPLAY, CLPI_FLAG, FIELD(is_bare), .help = "the bare allocator"},
+    {"no-pool", 0, NULL, CLPI_REPLAY, CLPI_FLAG, FIELD(is_bare),
+     .help = "no pool: the allocator itself"},
     {"compare", 0, NULL, CLPI_REPLAY, CLPI_FLAG, FIELD(compares),
-     .help = "with and without a pool, side by side", .not_with = "no-pool"},
+     .help = "replay with a pool and without one, side by side", .not_with = "no-pool"},
     {"scale", 0, "F", CLPI_REPLAY, CLPI_SCALE, FIELD(replay.scale),
      .help = "multiply every size by F; auto: by the largest power of two, at\n"
-             "most 1, with which the pool needs at most a quarter of the device"},
+             "most 1, with which the pool fits into a quarter of the device"},
     {"passes", 0, "N", CLPI_REPLAY, CLPI_NUMBER, FIELD(replay.passes),
      .help = "replay the trace N times in the same pool, and time the last", .least = 1,
      .most = MOST_PASSES},
     {"lenient", 0, NULL, READERS, CLPI_FLAG, FIELD(is_lenient),
-     .help = "leave out frees of what was allocated before the trace begins"},
+     .help = "skip frees of what was allocated before the trace begins"},
     {"plot", 'o', "FILE", CLPI_TUNE, CLPI_OUTPUT, FIELD(output),
      .help = "draw memory against time, to FILE.svg"},
     {"output", 'o', "FILE", CLPI_BENCH, CLPI_OUTPUT, FIELD(output),
@@ -108,6 +109,11 @@ enum { OPTIONS = sizeof(clpi_options) / sizeof(clpi_options[0]) - 1 };
 bool clpi_has_option(const clpi_command *command, const clpi_option *option)
 {
   return option->commands & command->bit;
+}
+
+bool clpi_takes_allocator(const clpi_command *command, clpi_allocator_kind kind)
+{
+  return kind != CLPI_ALLOCATOR_SIMULATED || command->bit == CLPI_REPLAY;
 }
 
 /* --- names that are almost right --- */
@@ -172,7 +178,7 @@ int clpi_set_limit(clpi_arguments *arguments, size_t device_bytes)
   replay->has_limit = arguments->limit;
   if (!arguments->limit || !clp_bytes_parse(arguments->limit, device_bytes, &replay->limit_bytes))
     return CLPI_EXIT_SUCCESS;
-  return clpi_misuse("--limit: expected bytes, for the device's memory is unknown here, found "
+  return clpi_misuse("--limit: expected bytes, because the device's memory is unknown here, found "
                      "\"%s\"",
                      arguments->limit);
 }
@@ -250,7 +256,7 @@ static int read_value(const clpi_option *option, const char *text, clpi_argument
     return clpi_choose_device(&arguments->choice, text);
   default:
     *(const char **)field = text;
-    return CLPI_EXIT_SUCCESS;
+    return *text ? CLPI_EXIT_SUCCESS : clpi_misuse("--%s: the name is empty", option->name);
   }
 }
 
@@ -434,8 +440,12 @@ void clpi_print_help(const clpi_command *command)
   }
   if (names_allocators) {
     fputs("NAME is one of", stdout);
-    for (size_t i = 0; i < CLPI_ALLOCATOR_KINDS; i++)
-      printf("%s%s", i > 0 ? ", " : " ", clpi_allocators[i].name);
+    const char *before = " ";
+    for (clpi_allocator_kind i = 0; i < CLPI_ALLOCATOR_KINDS; i++)
+      if (clpi_takes_allocator(command, i)) {
+        printf("%s%s", before, clpi_allocators[i].name);
+        before = ", ";
+      }
     puts(".");
   }
   printf("\nExamples:\n%s", command->examples);

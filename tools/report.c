@@ -136,9 +136,10 @@ const clpi_command clpi_report_command = {
     .operands = CLPI_ONE_TRACE,
     .summary = "show where a recorded program's memory went, as a page for browsers",
     .usage = "TRACE [-o FILE.html] [OPTION]...",
-    .about = "Replays a recorded program's allocations through a pool on a simulated device and\n"
-             "shows where the memory went: when, of which sizes, and, where the trace has stacks\n"
-             "(clpool record --stacks), by which lines. \"-\" is standard input.\n",
+    .about =
+        "Replays a recorded program's allocations through a pool on a simulated device and\n"
+        "shows where the memory went: when, of which sizes and, if the trace has stacks (clpool\n"
+        "record --stacks), by which lines. \"-\" is standard input.\n",
     .examples = "  clpool report trace.csv.gz -o report.html\n"
                 "  clpool report trace.csv.gz -o arena.html --arena\n"
                 "  clpool report stacks.csv --folded=memory.folded\n",

@@ -27,7 +27,7 @@ typedef struct tuning {
 static const trace_cost_table *find_table(const tuning *all)
 {
   const char *name = all->arguments->costs_of;
-  if (name && strcmp(name, "simulated") != 0)
+  if (name)
     return trace_costs_find(all->costs, name);
   const trace_cost_table *table = trace_costs_find(all->costs, "cl-immediate");
   return table || all->costs->count == 0 ? table : &all->costs->tables[0];
@@ -222,9 +222,9 @@ const clpi_command clpi_tune_command = {
     .about =
         "Replays a recorded program's allocations with ten settings of a pool, on a simulated "
         "device,\n"
-        "and recommends one. Several traces are those of a job's processes, or of several runs of "
-        "a\n"
-        "program: they get one setting. TRACE is as for clpool replay.\n",
+        "and recommends one. Several traces, of a job's processes or of several runs of a program, "
+        "get\n"
+        "one setting. TRACE is as for clpool replay.\n",
     .examples = "  clpool tune trace.csv.gz\n"
                 "  clpool tune trace.csv.gz --time=2000 -o tune.svg\n"
                 "  clpool bench --allocator=cl-immediate -o my-gpu.csv\n"

@@ -40,7 +40,7 @@ static words reason(const clpi_tune_report *report)
   if (report->allocations < CLPI_TUNE_ENOUGH)
     return say("%" PRIu64 " allocation%s too few to tell settings apart: record %d or more",
                report->allocations, report->allocations > 1 ? "s are" : " is", CLPI_TUNE_ENOUGH);
-  return say("every setting runs out of memory");
+  return say("every setting runs out of memory: try a larger --limit");
 }
 
 enum { MOST_NOTES = 3 };

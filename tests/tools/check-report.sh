@@ -65,7 +65,7 @@ for limit in $limits; do
   accepts none.csv --json --limit="${limit%:*}"
   grep -q "\"limit\": ${limit#*:},\$" "$out" || fail "--limit=${limit%:*}: $(grep limit "$out")"
 done
-words="expected bytes, for the device's memory is unknown here, found \"40%\""
+words="expected bytes, because the device's memory is unknown here, found \"40%\""
 refuses 2 "--limit: $words" none.csv --json --limit=40%
 rm none.csv
 accepts --help

@@ -72,6 +72,12 @@ refuses 2 'clpool: there is no option "--play" (see clpool --help)' --play
 accepts --version
 grep -qE '^clpool [0-9]+\.[0-9]+\.[0-9]+$' out || fail "--version prints $(cat out)"
 accepts --help
+cp out help
+for words in help 'help -h' 'help --help' 'help help'; do
+  # shellcheck disable=SC2086 # words
+  accepts $words
+  cmp -s out help || fail "clpool $words and clpool --help differ"
+done
 for command in info replay report; do
   accepts --help
   says "  $command "

@@ -31,13 +31,15 @@ for file in a.pdf a.png .svg; do
 of it)" a -o $file
 done
 refuses 2 '--limit: expected bytes, such as 1073741824, 512M or 1.5GiB, found "5MB"' a --limit=5MB
-refuses 2 "--limit: expected bytes, for the device's memory is unknown here, found \"40%\"" \
+refuses 2 "--limit: expected bytes, because the device's memory is unknown here, found \"40%\"" \
   a --limit=40%
 refuses 2 'only one of the traces and --cost can be standard input' - --cost=-
 refuses 2 'only one of the traces and --cost can be standard input' - a -
 refuses 2 'pocl-cpu: there are no costs of cuda-async in it' \
   a --cost=pocl-cpu --allocator=cuda-async
 refuses 2 'there is no allocator "malloc" (see clpool info)' a --allocator=malloc
+refuses 2 'nvidia-h200: there are no costs of simulated in it' a --allocator=simulated
+refuses 2 '--plot: the name is empty' a --plot=
 refuses 2 '--cost: expected nvidia-h200, pocl-cpu, or a file of clpool bench, found "measure"' \
   a --cost=measure
 ln -s /dev/stdout stdout.svg
@@ -195,7 +197,7 @@ run 0 late.csv --lenient
 } >two.csv
 accepts two.csv --limit=6000
 says 'out of memory at event 2002, refused 2'
-says 'every setting runs out of memory'
+says 'every setting runs out of memory: try a larger --limit'
 ! grep -q '^\* .*KiB' "$out" || fail "a row is recommended: $(cat "$out")"
 accepts 1000.csv two.csv --limit=6000
 says 'out of memory at event 2002 of two.csv, refused 2'
