@@ -26,10 +26,9 @@ static void complete_option(const clpi_command *command, const char *begin)
 {
   char name[64];
   for (const clpi_option *option = clpi_options; option->name; option++) {
-    bool takes_value = option->value && option->kind != CLPI_ARENA;
     if (!clpi_has_option(command, option))
       continue;
-    snprintf(name, sizeof(name), "--%s%s", option->name, takes_value ? "=" : "");
+    snprintf(name, sizeof(name), "--%s%s", option->name, option->value ? "=" : "");
     answer("", begin, name);
     snprintf(name, sizeof(name), "-%c", option->letter);
     if (option->letter)
@@ -59,7 +58,7 @@ static const clpi_option *find_option(const clpi_command *command, const char *w
   for (const clpi_option *option = clpi_options; option->name; option++) {
     bool is_it = is_long ? strlen(option->name) == length && !memcmp(option->name, word + 2, length)
                          : word[0] == '-' && word[1] && option->letter == word[1] && !word[2];
-    if (is_it && option->value && option->kind != CLPI_ARENA && clpi_has_option(command, option))
+    if (is_it && option->value && clpi_has_option(command, option))
       return option;
   }
   return NULL;

@@ -58,6 +58,53 @@ double clpi_figure_value(const clpi_figure *figure)
                                                                  : (double)figure->value.count;
 }
 
+/* Rounded, no value is as much as one of the next unit. */
+clpi_shown clpi_show_bytes(uint64_t bytes)
+{
+  static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  clpi_shown shown;
+  if (bytes < 1024) {
+    snprintf(shown.text, sizeof(shown.text), "%" PRIu64 " bytes", bytes);
+    return shown;
+  }
+  double value = (double)bytes / 1024.0;
+  size_t unit = 0;
+  while (value >= 1023.995 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+    value /= 1024.0;
+    unit++;
+  }
+  snprintf(shown.text, sizeof(shown.text), "%.2f %s", value, units[unit]);
+  return shown;
+}
+
+clpi_shown clpi_show_time(double nanoseconds)
+{
+  static const char *const units[] = {"ns", "us", "ms", "s"};
+  double value = nanoseconds;
+  size_t unit = 0;
+  while (value >= 999.5 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+    value /= 1000.0;
+    unit++;
+  }
+  clpi_shown shown;
+  snprintf(shown.text, sizeof(shown.text), "%.3g %s", value, units[unit]);
+  return shown;
+}
+
+clpi_shown clpi_show_count(uint64_t count)
+{
+  clpi_shown shown;
+  snprintf(shown.text, sizeof(shown.text), "%" PRIu64, count);
+  return shown;
+}
+
+clpi_shown clpi_show_ratio(double ratio)
+{
+  clpi_shown shown;
+  snprintf(shown.text, sizeof(shown.text), "%.2f", ratio);
+  return shown;
+}
+
 clpi_shown clpi_show_grouped(uint64_t count)
 {
   clpi_shown shown;

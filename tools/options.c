@@ -4,15 +4,18 @@
 
 #include "layers.h"
 #include "output_file.h"
-#include "quantities.h"
+#include "trace/event.h"
 
 #include <clpool/bin.h>
 #include <clpool/bytes.h>
 #include <getopt.h>
 #include <limits.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 enum {
   ALL = CLPI_INFO | CLPI_RECORD | CLPI_RUN | CLPI_REPLAY | CLPI_TUNE | CLPI_REPORT | CLPI_BENCH,
@@ -25,69 +28,70 @@ enum {
 
 #define FIELD(name) offsetof(clpi_arguments, name)
 
+/* The next line of a help. */
+#define NEXT "\n                       "
+
 const clpi_option clpi_options[] = {
     {"output", 'o', "FILE", CLPI_RECORD, CLPI_PATH, FIELD(output),
-     .help = "where the trace goes; made or emptied. With %p, each process\n"
+     .help = "where the trace goes; made or emptied. With %p, each process" NEXT
              "that uses OpenCL has a file of its own, with its id there"},
     {"stacks", 0, NULL, CLPI_RECORD, CLPI_FLAG, FIELD(has_stacks),
-     .help = "record where the program asks for memory, too: C's call stacks,\n"
+     .help = "record where the program asks for memory, too: C's call stacks," NEXT
              "and Python's, for clpool report; costs microseconds an allocation",
      .variable = "CLPOOL_LAYER_STACKS"},
     {"output", 'o', "FILE", CLPI_REPORT, CLPI_OUTPUT, FIELD(output),
      .help = "write a page for browsers, one file that needs no network"},
     {"folded", 0, "FILE", CLPI_REPORT, CLPI_OUTPUT, FIELD(folded),
-     .help = "write the stacks of what was in use at the peak, for speedscope\n"
+     .help = "write the stacks of what was in use at the peak, for speedscope" NEXT
              "and flamegraph.pl"},
     {"perfetto", 0, "FILE", CLPI_REPORT, CLPI_OUTPUT, FIELD(perfetto),
-     .help = "write counters over the trace's time, which ui.perfetto.dev and\n"
+     .help = "write counters over the trace's time, which ui.perfetto.dev and" NEXT
              "chrome://tracing open"},
     {"time", 0, "NS", CLPI_TUNE, CLPI_NUMBER, FIELD(most_ns),
-     .help = "how much longer an operation may take than with the quickest\n"
-             "setting, 500 nanoseconds by default: of such settings, the one\n"
+     .help = "how much longer an operation may take than with the quickest" NEXT
+             "setting, 500 nanoseconds by default: of such settings, the one" NEXT
              "that takes the least memory is recommended",
      .most = MOST_NS},
     {"cost", 0, "SOURCE", CLPI_TUNE, CLPI_COST, FIELD(cost),
-     .help = "what the device's memory costs: a file of clpool bench, or a\n"
-             "machine that was measured before (nvidia-h200, the default, or\n"
-             "pocl-cpu)"},
+     .help = "what the device's memory costs: a file of clpool bench, or a" NEXT
+             "machine that was measured before (nvidia-h200, the default, or" NEXT "pocl-cpu)"},
     {"allocator", 0, "NAME", CLPI_TUNE, CLPI_NAME, FIELD(costs_of),
      .help = "whose costs those are; cl-immediate by default"},
     {"allocator", 0, "NAME", CLPI_REPLAY, CLPI_ALLOCATOR, FIELD(choice),
-     .help = "where the memory comes from; simulated by default: no memory at\n"
-             "all"},
+     .help = "where the memory comes from; simulated by default: no memory at" NEXT "all"},
     {"allocator", 0, "NAME", CLPI_BENCH, CLPI_ALLOCATOR, FIELD(choice),
-     .help = "what to measure, as often as you like; the host's memory and what\n"
+     .help = "what to measure, as often as you like; the host's memory and what" NEXT
              "the OpenCL device has by default"},
     {"device", 0, "P.D", CLPI_REPLAY | CLPI_BENCH, CLPI_DEVICE, FIELD(choice),
-     .help = "the OpenCL device, as clpool info numbers them, such as 1.0; by\n"
-             "default a GPU if there is one. A single number is a CUDA device,\n"
-             "0 by default"},
-    {"arena", 0, "[=SLACK]", CLPI_REPLAY | CLPI_REPORT, CLPI_ARENA, FIELD(replay.on_arena),
-     .help = "carve the blocks from big segments; the slack is how much of the\n"
+     .help =
+         "the OpenCL device, as clpool info numbers them, such as 1.0; by" NEXT
+         "default a GPU if there is one. A single number is a CUDA device," NEXT "0 by default"},
+    {"arena", 0, NULL, CLPI_REPLAY | CLPI_REPORT, CLPI_ARENA, FIELD(replay.on_arena),
+     .help = "carve the blocks from big segments; the slack is how much of the" NEXT
              "highest use they may take beyond it, 0 to 1, by default 0.016"},
     {"leading-bits", 0, "B", CLPI_REPLAY | CLPI_REPORT | CLPI_RUN, CLPI_NUMBER,
      FIELD(replay.pool_options.leading_bits_in_bin_id),
-     .help = "leading_bits_in_bin_id of the pools, 0 to 16; 4 by default. More\n"
+     .help = "leading_bits_in_bin_id of the pools, 0 to 16; 4 by default. More" NEXT
              "mean less padding and fewer hits; clpool tune recommends some",
-     .most = BITS, .not_with = "no-pool", .variable = "CLPOOL_LAYER_LEADING_BITS"},
+     .most = BITS, .needs_pool = true, .variable = "CLPOOL_LAYER_LEADING_BITS"},
     {"limit", 0, "BYTES", READERS | CLPI_RUN, CLPI_SIZE, FIELD(limit),
-     .help = "the most that each pool may take, with run each context, such as\n"
-             "512M, 1.5GiB, or 40% of the device's memory where that is known;\n"
-             "0 for no limit",
-     .not_with = "no-pool", .variable = "CLPOOL_LAYER_LIMIT"},
+     .help =
+         "the most that each pool may take, with run each context, such as" NEXT
+         "512M, 1.5GiB, or 40% of the device's memory where that is known;" NEXT "0 for no limit",
+     .needs_pool = true, .variable = "CLPOOL_LAYER_LIMIT"},
     {"hold", 0, "BYTES", CLPI_RUN, CLPI_SIZE, FIELD(hold),
-     .help = "the most that each context holds; by default what brings it to the\n"
+     .help = "the most that each context holds; by default what brings it to the" NEXT
              "most that the program had at once, and 16 MiB and a quarter more",
      .variable = "CLPOOL_LAYER_HOLD"},
     {"report", 0, NULL, CLPI_RUN, CLPI_FLAG, FIELD(has_report),
-     .help = "tell at the end, on standard error, what was pooled, and why other\n"
+     .help = "tell at the end, on standard error, what was pooled, and why other" NEXT
              "buffers and images were not",
      .variable = "CLPOOL_LAYER_REPORT"},
     {"no-pool", 0, NULL, CLPI_REPLAY, CLPI_FLAG, FIELD(is_bare), .help = "the bare allocator"},
     {"compare", 0, NULL, CLPI_REPLAY, CLPI_FLAG, FIELD(compares),
-     .help = "with and without a pool, side by side", .not_with = "no-pool"},
+     .help = "with and without a pool, side by side", .needs_pool = true},
     {"scale", 0, "F", CLPI_REPLAY, CLPI_SCALE, FIELD(replay.scale),
-     .help = "multiply every size by F; auto: by the largest power of two, at\n"
+     .help = "multiply every size by F; auto: by the largest power of two, at" NEXT
              "most 1, with which the pool needs at most a quarter of the device"},
     {"passes", 0, "N", CLPI_REPLAY, CLPI_NUMBER, FIELD(replay.passes),
      .help = "replay the trace N times in the same pool, and time the last", .least = 1,
@@ -112,11 +116,6 @@ bool clpi_has_option(const clpi_command *command, const clpi_option *option)
 
 /* --- names that are almost right --- */
 
-static size_t least_of(size_t one, size_t other)
-{
-  return one < other ? one : other;
-}
-
 /* How many letters are to be changed, added or left out to make one of the other. */
 static size_t distance(const char *one, const char *other)
 {
@@ -130,7 +129,7 @@ static size_t distance(const char *one, const char *other)
     for (size_t j = 0; j < length; j++) {
       size_t changed = before + (one[i] != other[j]);
       before = row[j + 1];
-      row[j + 1] = least_of(changed, least_of(before, row[j]) + 1);
+      row[j + 1] = MIN(changed, MIN(before, row[j]) + 1);
     }
   }
   return row[length];
@@ -139,7 +138,7 @@ static size_t distance(const char *one, const char *other)
 const char *clpi_nearest(const char *text, const char *const *names)
 {
   const char *nearest = NULL;
-  size_t least = least_of(3, strlen(text) / 2 + 1);
+  size_t least = MIN(3, strlen(text) / 2 + 1);
   for (; *names; names++)
     if (distance(text, *names) < least) {
       least = distance(text, *names);
@@ -190,24 +189,35 @@ static int read_size(const clpi_option *option, const char *text, const char **s
 
 static int read_number(const clpi_option *option, const char *text, unsigned *number)
 {
-  if (clpi_read_unsigned(text, option->most, number) && *number >= option->least)
+  uint64_t value = 0;
+  bool is_number = trace_read_number(text, strlen(text), 10, &value);
+  *number = (unsigned)value;
+  if (is_number && value >= option->least && value <= option->most)
     return CLPI_EXIT_SUCCESS;
   return clpi_misuse("--%s: expected a number from %u to %u, found \"%s\"", option->name,
                      option->least, option->most, text);
 }
 
+static bool read_finite(const char *text, double *number)
+{
+  char *end;
+  *number = strtod(text, &end);
+  return end != text && *end == '\0' && isfinite(*number);
+}
+
 static int read_scale(const char *text, double *scale)
 {
   *scale = 0.0;
-  if (strcmp(text, "auto") == 0 || clpi_read_factor(text, scale))
+  if (strcmp(text, "auto") == 0 || (read_finite(text, scale) && *scale > 0.0))
     return CLPI_EXIT_SUCCESS;
   return clpi_misuse("--scale: expected auto or a number above 0, found \"%s\"", text);
 }
 
 static int read_arena(const char *text, trace_replay_options *replay)
 {
+  double *slack = &replay->arena_options.slack;
   replay->on_arena = true;
-  if (!text || clpi_read_part(text, &replay->arena_options.slack))
+  if (!text || (read_finite(text, slack) && *slack >= 0.0 && *slack <= 1.0))
     return CLPI_EXIT_SUCCESS;
   return clpi_misuse("--arena: expected a number from 0 to 1, found \"%s\"", text);
 }
@@ -254,25 +264,7 @@ static int read_value(const clpi_option *option, const char *text, clpi_argument
   }
 }
 
-/* --- what cannot go together --- */
-
-static int check_excluded(const bool given[OPTIONS])
-{
-  for (size_t i = 0; i < OPTIONS; i++)
-    for (size_t j = 0; j < OPTIONS && given[i] && clpi_options[i].not_with; j++)
-      if (given[j] && strcmp(clpi_options[i].not_with, clpi_options[j].name) == 0)
-        return clpi_misuse("--%s cannot go together with --%s", clpi_options[i].name,
-                           clpi_options[j].name);
-  return CLPI_EXIT_SUCCESS;
-}
-
-/* By default bench is on OpenCL, and replay on the simulated device. */
-static int check_devices(const clpi_command *command, const clpi_arguments *arguments)
-{
-  unsigned usual = command->bit == CLPI_BENCH ? 1U << CLPI_ALLOCATOR_CL_IMMEDIATE : 0;
-  return clpi_check_devices(&arguments->choice,
-                            arguments->allocators ? arguments->allocators : usual);
-}
+/* --- what belongs together --- */
 
 /* The path that an option names, if it is that of an output; else NULL. */
 static const char *output_of(const clpi_option *option, const clpi_command *command,
@@ -361,7 +353,7 @@ static int read_options(const clpi_command *command, int argc, char **argv,
 {
   const char *letters = command->operands == CLPI_PROGRAM ? "+:ho:" : ":ho:";
   struct option names[OPTIONS + 1] = {{0}}, *name = names;
-  bool given[OPTIONS] = {false};
+  const clpi_option *needs_pool = NULL;
   for (int i = 0; i < OPTIONS; i++) {
     int value = clpi_options[i].kind == CLPI_ARENA ? optional_argument
                 : clpi_options[i].value            ? required_argument
@@ -377,9 +369,11 @@ static int read_options(const clpi_command *command, int argc, char **argv,
     int code = read_option(option, command, arguments);
     if (code || arguments->wants_help)
       return code;
-    given[option - clpi_options] = true;
+    needs_pool = option->needs_pool ? option : needs_pool;
   }
-  return check_excluded(given);
+  return arguments->is_bare && needs_pool
+             ? clpi_misuse("--%s cannot go together with --no-pool", needs_pool->name)
+             : CLPI_EXIT_SUCCESS;
 }
 
 int clpi_read_arguments(const clpi_command *command, int argc, char **argv,
@@ -390,6 +384,8 @@ int clpi_read_arguments(const clpi_command *command, int argc, char **argv,
                                 .cost = "nvidia-h200",
                                 .most_ns = 500};
   arguments->replay.passes = 1;
+  /* By default bench is on OpenCL, and replay on the simulated device. */
+  unsigned usual = command->bit == CLPI_BENCH ? 1U << CLPI_ALLOCATOR_CL_IMMEDIATE : 0;
   int code = read_options(command, argc, argv, arguments);
   if (code || arguments->wants_help)
     return code;
@@ -397,7 +393,8 @@ int clpi_read_arguments(const clpi_command *command, int argc, char **argv,
   arguments->trace_count = (size_t)(argc - optind);
   code = check_operands(command, arguments);
   if (!code)
-    code = check_devices(command, arguments);
+    code = clpi_check_devices(&arguments->choice,
+                              arguments->allocators ? arguments->allocators : usual);
   return code ? code : check_outputs(command, arguments);
 }
 
@@ -405,21 +402,15 @@ int clpi_read_arguments(const clpi_command *command, int argc, char **argv,
 
 static void print_option(const clpi_option *option)
 {
-  enum { COLUMN = 22 };
   char name[64], letter[8] = "";
   if (option->letter)
     snprintf(letter, sizeof(letter), "-%c, ", option->letter);
   snprintf(name, sizeof(name), "  %s--%s%s%s", letter, option->name,
-           option->value && option->kind != CLPI_ARENA ? "=" : "",
+           option->value                ? "="
+           : option->kind == CLPI_ARENA ? "[=SLACK]"
+                                        : "",
            option->value ? option->value : "");
-  printf("%-*s ", COLUMN, name);
-  for (const char *line = option->help; line;) {
-    const char *end = strchr(line, '\n');
-    printf("%.*s\n", (int)(end ? end - line : INT_MAX), line);
-    line = end ? end + 1 : NULL;
-    if (line)
-      printf("%*s", COLUMN + 1, "");
-  }
+  printf("%-22s %s\n", name, option->help);
 }
 
 void clpi_print_help(const clpi_command *command)

@@ -52,13 +52,13 @@ typedef enum clpi_option_kind {
 typedef struct clpi_option {
   const char *name;
   char letter;       /* 0: none */
-  const char *value; /* what the help calls it; NULL: the option takes none */
+  const char *value; /* what the help calls it; NULL: the option needs none */
   unsigned commands; /* bits of clpi_command */
   clpi_option_kind kind;
-  size_t field;         /* the offset in clpi_arguments */
-  const char *help;     /* with line feeds where lines end */
+  size_t field; /* the offset in clpi_arguments */
+  const char *help;
   unsigned least, most; /* of a number */
-  const char *not_with; /* an option that excludes this one */
+  bool needs_pool;      /* it cannot go together with --no-pool */
   const char *variable; /* of a layer: programs get it with the value, a flag as 1 */
 } clpi_option;
 

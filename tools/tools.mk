@@ -46,7 +46,6 @@ tools_clpool_SOURCES = \
 	tools/output_file.c tools/output_file.h \
 	tools/program.c tools/program.h \
 	tools/progress.c tools/progress.h \
-	tools/quantities.c tools/quantities.h \
 	tools/record.c \
 	tools/replay.c \
 	tools/replay_report.c tools/replay_report.h \
@@ -55,7 +54,6 @@ tools_clpool_SOURCES = \
 	tools/report_perfetto.c \
 	tools/report_stacks.c \
 	tools/report_tables.c \
-	tools/report_text.c \
 	tools/report_timeline.c \
 	tools/run.c \
 	tools/trace_input.c tools/trace_input.h \

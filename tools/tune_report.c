@@ -3,8 +3,8 @@
 #include "tune_report.h"
 
 #include "core/base/printable.h"
+#include "figures.h"
 #include "json.h"
-#include "quantities.h"
 #include "replay_report.h"
 
 #include <inttypes.h>

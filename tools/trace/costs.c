@@ -16,12 +16,8 @@
 #define HEADER "Allocator,Operation,Bytes,Nanoseconds"
 #define DEVICE "# device: "
 
-static const char *const operation_names[TRACE_COST_OPERATIONS] = {
-    [TRACE_COST_ALLOCATE] = "allocate",       [TRACE_COST_FREE] = "free",
-    [TRACE_COST_SUB_BUFFER] = "sub-buffer",   [TRACE_COST_FILL_FRESH] = "fill-fresh",
-    [TRACE_COST_FILL_REUSED] = "fill-reused", [TRACE_COST_POOL_PAIR] = "pool-pair",
-    [TRACE_COST_ARENA_PAIR] = "arena-pair",
-};
+const char *const trace_cost_names[TRACE_COST_OPERATIONS] = {
+    "allocate", "fill-fresh", "fill-reused", "sub-buffer", "pool-pair", "arena-pair", "free"};
 
 void trace_costs_set_device(trace_costs *costs, const char *name)
 {
@@ -105,7 +101,7 @@ double trace_cost_at(const trace_cost_table *table, trace_cost_operation operati
 static bool parse_operation(const char *text, trace_cost_operation *operation)
 {
   size_t i = 0;
-  while (i < TRACE_COST_OPERATIONS && strcmp(text, operation_names[i]) != 0)
+  while (i < TRACE_COST_OPERATIONS && strcmp(text, trace_cost_names[i]) != 0)
     i++;
   *operation = (trace_cost_operation)i;
   return i < TRACE_COST_OPERATIONS;
@@ -215,7 +211,7 @@ void trace_costs_write(const trace_costs *costs, FILE *file)
     for (trace_cost_operation j = 0; j < TRACE_COST_OPERATIONS; j++) {
       const trace_cost_curve *curve = &costs->tables[i].curves[j];
       for (size_t k = 0; k < curve->count; k++)
-        fprintf(file, "%s,%s,%zu,%.15g\n", costs->tables[i].allocator, operation_names[j],
+        fprintf(file, "%s,%s,%zu,%.15g\n", costs->tables[i].allocator, trace_cost_names[j],
                 curve->points[k].bytes, curve->points[k].nanoseconds);
     }
 }
