@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* clpool bench: what a device's memory costs, as tables and as the file that clpool tune reads. */
+#include "cost_source.h"
 #include "figures.h"
 #include "json.h"
-#include "measure.h"
 #include "options.h"
 #include "output_file.h"
-#include "trace/costs.h"
 
 #include <clpool/version.h>
 #include <math.h>

@@ -26,7 +26,7 @@ static void complete_option(const clpi_command *command, const char *begin)
 {
   char name[64];
   for (const clpi_option *option = clpi_options; option->name; option++) {
-    if (!clpi_has_option(command, option))
+    if (!(option->commands & command->bit))
       continue;
     snprintf(name, sizeof(name), "--%s%s", option->name, option->value ? "=" : "");
     answer("", begin, name);
@@ -58,7 +58,7 @@ static const clpi_option *find_option(const clpi_command *command, const char *w
   for (const clpi_option *option = clpi_options; option->name; option++) {
     bool is_it = is_long ? strlen(option->name) == length && !memcmp(option->name, word + 2, length)
                          : word[0] == '-' && word[1] && option->letter == word[1] && !word[2];
-    if (is_it && option->value && clpi_has_option(command, option))
+    if (is_it && option->value && (option->commands & command->bit))
       return option;
   }
   return NULL;

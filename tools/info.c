@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* clpool info: the version, the allocators, and every OpenCL platform and device, and CUDA's. */
 #include "allocators.h"
-#include "devices.h"
 #include "figures.h"
 #include "json.h"
 #include "options.h"

@@ -4,7 +4,7 @@
  * are freed before the next, so what is measured is the driver's work to make and end blocks, and
  * not one block that it keeps at hand. Blocks are freed after they were written to, as programs do:
  * to free pages costs, too. */
-#include "measure.h"
+#include "cost_source.h"
 
 #include "program.h"
 #include "progress.h"
@@ -63,8 +63,8 @@ static int allocate(measurement *it)
   }
   if (status)
     return clpi_failed(status);
-  return it->kind == CLPI_ALLOCATOR_CL_IMMEDIATE ? clpi_opencl_finish(&it->opened)
-                                                 : CLPI_EXIT_SUCCESS;
+  return it->kind == CLPI_ALLOCATOR_CL_IMMEDIATE ? clpi_opencl_fill(&it->opened, false, NULL, 0, 0)
+                                                 : CLPI_EXIT_SUCCESS; /* it waits for the queue */
 }
 
 static int fill(measurement *it)

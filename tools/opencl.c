@@ -112,10 +112,9 @@ void clpi_list_opencl(clpi_devices *list)
 
 /* --- allocators --- */
 
-int clpi_opencl_failed(const char *call, int code)
+static int failed(const char *call, int code)
 {
-  clpi_complain("%s failed with OpenCL's code %d", call, code);
-  return CLPI_EXIT_FAILED;
+  return clpi_complain("%s failed with OpenCL's code %d", call, code);
 }
 
 int clpi_opencl_open(clpi_opened *opened)
@@ -124,9 +123,9 @@ int clpi_opencl_open(clpi_opened *opened)
   cl_int code;
   opened->context = clCreateContext(NULL, 1, &id, NULL, NULL, &code);
   if (code)
-    return clpi_opencl_failed("clCreateContext", code);
+    return failed("clCreateContext", code);
   opened->queue = clCreateCommandQueue(opened->context, id, 0, &code);
-  return code ? clpi_opencl_failed("clCreateCommandQueue", code) : CLPI_EXIT_SUCCESS;
+  return code ? failed("clCreateCommandQueue", code) : CLPI_EXIT_SUCCESS;
 }
 
 void clpi_opencl_close(clpi_opened *opened)
@@ -155,12 +154,6 @@ clp_status clpi_create_cl_svm(const clpi_opened *where, clp_allocator **out)
 
 /* --- what clpool bench does to blocks --- */
 
-int clpi_opencl_finish(const clpi_opened *opened)
-{
-  cl_int code = clFinish(opened->queue);
-  return code ? clpi_opencl_failed("clFinish", code) : CLPI_EXIT_SUCCESS;
-}
-
 int clpi_opencl_fill(const clpi_opened *opened, bool is_svm, const clp_memory *blocks, size_t count,
                      size_t bytes)
 {
@@ -172,8 +165,9 @@ int clpi_opencl_fill(const clpi_opened *opened, bool is_svm, const clp_memory *b
                   : clEnqueueFillBuffer(opened->queue, (cl_mem)blocks[i], zeros, sizeof(zeros), 0,
                                         bytes, 0, NULL, NULL);
   if (code)
-    return clpi_opencl_failed(is_svm ? "clEnqueueSVMMemFill" : "clEnqueueFillBuffer", code);
-  return clpi_opencl_finish(opened);
+    return failed(is_svm ? "clEnqueueSVMMemFill" : "clEnqueueFillBuffer", code);
+  code = clFinish(opened->queue);
+  return code ? failed("clFinish", code) : CLPI_EXIT_SUCCESS;
 }
 
 int clpi_opencl_make_parts(clp_memory buffer, size_t bytes, size_t times)
@@ -186,5 +180,5 @@ int clpi_opencl_make_parts(clp_memory buffer, size_t bytes, size_t times)
     if (!code)
       clReleaseMemObject(part);
   }
-  return code ? clpi_opencl_failed("clCreateSubBuffer", code) : CLPI_EXIT_SUCCESS;
+  return code ? failed("clCreateSubBuffer", code) : CLPI_EXIT_SUCCESS;
 }

@@ -109,11 +109,6 @@ const clpi_option clpi_options[] = {
 
 enum { OPTIONS = sizeof(clpi_options) / sizeof(clpi_options[0]) - 1 };
 
-bool clpi_has_option(const clpi_command *command, const clpi_option *option)
-{
-  return option->commands & command->bit;
-}
-
 /* --- names that are almost right --- */
 
 /* How many letters are to be changed, added or left out to make one of the other. */
@@ -153,7 +148,7 @@ static int no_such_option(const clpi_command *command, const char *text)
   char written[32];
   size_t count = 0;
   for (const clpi_option *option = clpi_options; option->name; option++)
-    if (clpi_has_option(command, option))
+    if (option->commands & command->bit)
       names[count++] = option->name;
   names[count] = NULL;
   snprintf(written, sizeof(written), "%.*s", (int)strcspn(text + 2, "="), text + 2);
@@ -270,7 +265,7 @@ static int read_value(const clpi_option *option, const char *text, clpi_argument
 static const char *output_of(const clpi_option *option, const clpi_command *command,
                              const clpi_arguments *arguments)
 {
-  return option->kind == CLPI_OUTPUT && clpi_has_option(command, option)
+  return option->kind == CLPI_OUTPUT && (option->commands & command->bit)
              ? *(char *const *)((const char *)arguments + option->field)
              : NULL;
 }
@@ -334,7 +329,7 @@ static const clpi_option *find_option(const clpi_command *command, int found)
   if (found > UCHAR_MAX)
     return &clpi_options[found - UCHAR_MAX - 1];
   for (const clpi_option *option = clpi_options; option->name; option++)
-    if (option->letter == found && clpi_has_option(command, option))
+    if (option->letter == found && (option->commands & command->bit))
       return option;
   return NULL;
 }
@@ -358,7 +353,7 @@ static int read_options(const clpi_command *command, int argc, char **argv,
     int value = clpi_options[i].kind == CLPI_ARENA ? optional_argument
                 : clpi_options[i].value            ? required_argument
                                                    : no_argument;
-    if (clpi_has_option(command, &clpi_options[i]))
+    if (clpi_options[i].commands & command->bit)
       *name++ = (struct option){clpi_options[i].name, value, NULL, UCHAR_MAX + 1 + i};
   }
   opterr = 0;
@@ -418,7 +413,7 @@ void clpi_print_help(const clpi_command *command)
   bool names_allocators = false;
   printf("Usage: clpool %s %s\n%s\nOptions:\n", command->name, command->usage, command->about);
   for (const clpi_option *option = clpi_options; option->name; option++) {
-    if (!clpi_has_option(command, option))
+    if (!(option->commands & command->bit))
       continue;
     print_option(option);
     names_allocators |= option->kind == CLPI_ALLOCATOR || option->kind == CLPI_NAME;

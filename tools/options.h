@@ -65,9 +65,6 @@ typedef struct clpi_option {
 /* Ends with an option without a name. */
 extern const clpi_option clpi_options[];
 
-/* Whether the command has the option. */
-bool clpi_has_option(const clpi_command *command, const clpi_option *option);
-
 /* Reads a command line. argv[0] is the command as messages call it, "clpool replay". Returns an
  * exit code, with a complaint if it is not 0: an unknown option or value, options that exclude each
  * other, operands that are missing or too many. */

@@ -95,8 +95,7 @@ static int open_and_survey(report_setup *setup)
   setup->survey = calloc(1, sizeof(*setup->survey));
   if (setup->survey)
     return survey_and_write(setup);
-  clpi_complain("no host memory for a report");
-  return CLPI_EXIT_FAILED;
+  return clpi_complain("no host memory for a report");
 }
 
 static int check_outputs(const clpi_arguments *arguments)

@@ -35,13 +35,13 @@ tools_clpool_SOURCES = \
 	tools/child.c tools/child.h \
 	tools/completion.c \
 	tools/cost_source.c tools/cost_source.h \
-	tools/devices.c tools/devices.h \
+	tools/devices.c \
 	tools/figures.c tools/figures.h \
 	tools/info.c \
 	tools/json.c tools/json.h \
 	tools/layers.c tools/layers.h \
 	tools/main.c \
-	tools/measure.c tools/measure.h \
+	tools/measure.c \
 	tools/options.c tools/options.h \
 	tools/output_file.c tools/output_file.h \
 	tools/program.c tools/program.h \

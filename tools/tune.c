@@ -37,10 +37,8 @@ static int open_costs(tuning *all)
 {
   const char *source = all->arguments->cost;
   all->costs = calloc(1, sizeof(*all->costs));
-  if (!all->costs) {
-    clpi_complain("no host memory for costs");
-    return CLPI_EXIT_FAILED;
-  }
+  if (!all->costs)
+    return clpi_complain("no host memory for costs");
   int code = clpi_costs_open(source, all->costs);
   if (code)
     return code;
@@ -136,10 +134,9 @@ static void recommend(clpi_tune_report *report)
 static int report(clpi_tune_report *report, clpi_output_file **plot)
 {
   int code = CLPI_EXIT_SUCCESS;
-  if (report->allocations == 0) {
-    clpi_complain("no allocation is recorded in any of the traces, so there is nothing to tune");
-    return CLPI_EXIT_FAILED;
-  }
+  if (report->allocations == 0)
+    return clpi_complain(
+        "no allocation is recorded in any of the traces, so there is nothing to tune");
   recommend(report);
   if (report->arguments->as_json)
     clpi_tune_report_json(report);

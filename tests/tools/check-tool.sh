@@ -669,13 +669,13 @@ if script --version 2>/dev/null | grep -q util-linux &&
   script -qec true no-terminal </dev/null >/dev/null 2>&1; then
   SHELL=/bin/sh script -qec "(head -n 1 plain.csv; sleep 1; sed -n 2p plain.csv) |
     '$clpool' replay - >out" terminal </dev/null >/dev/null || fail "no run in a terminal"
-  grep -q 'replay with a pool: 1 operations' terminal || fail "no progress: $(cat terminal)"
+  grep -q '1 operations: replay with a pool' terminal || fail "no progress: $(cat terminal)"
   [ "$(tail -c 100 terminal | grep -c "$(printf '\r\033\\[K')")" -gt 0 ] ||
     fail "the progress bar stays: $(cat terminal)"
   # A narrow terminal: no line is too long for it.
   SHELL=/bin/sh script -qec "stty cols 20; (head -n 1 plain.csv; sleep 1; sed -n 2p plain.csv) |
     '$clpool' replay - >out" terminal </dev/null >/dev/null || fail "no run in a narrow terminal"
-  grep -q "$(printf '\r1 operations\033')" terminal || fail "20 columns: $(cat terminal)"
+  grep -q "$(printf '\r1 operations: repl\033')" terminal || fail "20 columns: $(cat terminal)"
 fi
 
 echo "$checks runs, and those from pipes"
