@@ -51,18 +51,18 @@ static void write_figures(clpi_json *json, const trace_cost_table *table, bool o
 static void write_table(clpi_json *json, const trace_cost_table *table)
 {
   const trace_cost_curve *sizes = &table->curves[TRACE_COST_ALLOCATE];
-  clpi_json_begin_object(json, NULL);
+  clpi_json_begin(json, NULL, '{');
   clpi_json_string(json, "allocator", table->allocator);
   write_figures(json, table, true, 1);
-  clpi_json_begin_array(json, "costs");
+  clpi_json_begin(json, "costs", '[');
   for (size_t i = 0; i < sizes->count; i++) {
-    clpi_json_begin_object(json, NULL);
+    clpi_json_begin(json, NULL, '{');
     clpi_json_unsigned(json, "bytes", sizes->points[i].bytes);
     write_figures(json, table, false, sizes->points[i].bytes);
-    clpi_json_end_object(json);
+    clpi_json_end(json, '}');
   }
-  clpi_json_end_array(json);
-  clpi_json_end_object(json);
+  clpi_json_end(json, ']');
+  clpi_json_end(json, '}');
 }
 
 static void print(const trace_costs *costs)
@@ -77,13 +77,13 @@ static void print(const trace_costs *costs)
 static void print_json(const trace_costs *costs)
 {
   clpi_json json = clpi_json_start(stdout);
-  clpi_json_begin_object(&json, NULL);
+  clpi_json_begin(&json, NULL, '{');
   clpi_json_string(&json, "device", *costs->device ? costs->device : NULL);
-  clpi_json_begin_array(&json, "allocators");
+  clpi_json_begin(&json, "allocators", '[');
   for (size_t i = 0; i < costs->count; i++)
     write_table(&json, &costs->tables[i]);
-  clpi_json_end_array(&json);
-  clpi_json_end_object(&json);
+  clpi_json_end(&json, ']');
+  clpi_json_end(&json, '}');
   clpi_json_finish(&json);
 }
 

@@ -39,7 +39,7 @@ static void complete_option(const clpi_command *command, const char *begin)
 static void complete_value(const clpi_option *option, const char *before, const char *begin)
 {
   bool is_file = option->kind == CLPI_PATH || option->kind == CLPI_OUTPUT;
-  if (option->kind == CLPI_ALLOCATOR || option->kind == CLPI_NAME)
+  if (option->kind == CLPI_ALLOCATOR)
     for (size_t i = 0; i < CLPI_ALLOCATOR_KINDS; i++)
       answer(before, begin, clpi_allocators[i].name);
   for (size_t i = 0; option->kind == CLPI_COST && clpi_known_machines[i]; i++)

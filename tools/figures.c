@@ -12,10 +12,10 @@ static void write_lines(clpi_json *json, const char *key, const char *const *lin
     clpi_json_null(json, key);
     return;
   }
-  clpi_json_begin_array(json, key);
+  clpi_json_begin(json, key, '[');
   for (; *lines; lines++)
     clpi_json_string(json, NULL, *lines);
-  clpi_json_end_array(json);
+  clpi_json_end(json, ']');
 }
 
 void clpi_write_figures(clpi_json *json, const clpi_figure *figures, size_t count)
@@ -42,14 +42,15 @@ void clpi_write_figures(clpi_json *json, const clpi_figure *figures, size_t coun
 
 clpi_shown clpi_show_figure(const clpi_figure *figure)
 {
-  clpi_shown address;
-  snprintf(address.text, sizeof(address.text), "%#" PRIx64, figure->value.count);
+  clpi_shown number;
+  bool is_address = figure->kind == CLPI_ADDRESS;
+  snprintf(number.text, sizeof(number.text), is_address ? "%#" PRIx64 : "%" PRIu64,
+           figure->value.count);
   return figure->kind == CLPI_BYTES     ? clpi_show_bytes(figure->value.count)
          : figure->kind == CLPI_TIME    ? clpi_show_time(figure->value.ratio)
          : figure->kind == CLPI_RATIO   ? clpi_show_ratio(figure->value.ratio)
          : figure->kind == CLPI_ELAPSED ? clpi_show_elapsed(figure->value.count)
-         : figure->kind == CLPI_ADDRESS ? address
-                                        : clpi_show_count(figure->value.count);
+                                        : number;
 }
 
 double clpi_figure_value(const clpi_figure *figure)
@@ -88,13 +89,6 @@ clpi_shown clpi_show_time(double nanoseconds)
   }
   clpi_shown shown;
   snprintf(shown.text, sizeof(shown.text), "%.3g %s", value, units[unit]);
-  return shown;
-}
-
-clpi_shown clpi_show_count(uint64_t count)
-{
-  clpi_shown shown;
-  snprintf(shown.text, sizeof(shown.text), "%" PRIu64, count);
   return shown;
 }
 

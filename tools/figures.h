@@ -54,7 +54,6 @@ double clpi_figure_value(const clpi_figure *figure);
 
 clpi_shown clpi_show_bytes(uint64_t bytes);               /* "512 bytes", "1.50 MiB" */
 clpi_shown clpi_show_time(double nanoseconds);            /* "105 ns", "1.52 us" */
-clpi_shown clpi_show_count(uint64_t count);               /* "8662" */
 clpi_shown clpi_show_ratio(double ratio);                 /* "3.00" */
 clpi_shown clpi_show_grouped(uint64_t count);             /* "17,321" */
 clpi_shown clpi_show_elapsed(uint64_t nanoseconds);       /* "412 ms", "1.34 s", "12 min 5 s" */

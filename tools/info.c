@@ -42,7 +42,7 @@ static void tell_svm(clpi_json *json, uint64_t kinds)
                                       "fine-grain system", "atomics"};
   char text[80] = "";
   if (json)
-    clpi_json_begin_array(json, "svm");
+    clpi_json_begin(json, "svm", '[');
   for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
     if (kinds >> i & 1) {
       if (json)
@@ -50,7 +50,7 @@ static void tell_svm(clpi_json *json, uint64_t kinds)
       strcat(strcat(text, *text ? ", " : ""), names[i]);
     }
   if (json)
-    clpi_json_end_array(json);
+    clpi_json_end(json, ']');
   else
     tell_text(NULL, NULL, "SVM", *text ? text : "none");
 }
@@ -58,7 +58,7 @@ static void tell_svm(clpi_json *json, uint64_t kinds)
 static void tell_device(clpi_json *json, const clpi_device *device)
 {
   if (json) {
-    clpi_json_begin_object(json, NULL);
+    clpi_json_begin(json, NULL, '{');
     if (device->backend == CLPI_CUDA)
       clpi_json_unsigned(json, "id", device->number);
     else
@@ -81,7 +81,7 @@ static void tell_device(clpi_json *json, const clpi_device *device)
     tell_bool(json, "migrates", "migrates memory", device->opencl >= 120);
   }
   if (json)
-    clpi_json_end_object(json);
+    clpi_json_end(json, '}');
 }
 
 /* Those of one OpenCL platform, or of CUDA, whose platform is 0. */
@@ -89,19 +89,19 @@ static void tell_devices(clpi_json *json, const clpi_devices *list, clpi_backend
                          size_t platform)
 {
   if (json)
-    clpi_json_begin_array(json, "devices");
+    clpi_json_begin(json, "devices", '[');
   for (const clpi_device *device = list->devices; device < list->devices + list->count; device++)
     if (device->backend == backend && device->platform == platform)
       tell_device(json, device);
   if (json)
-    clpi_json_end_array(json);
+    clpi_json_end(json, ']');
 }
 
 static void tell_platform(clpi_json *json, const clpi_devices *list, size_t number)
 {
   const clpi_platform *platform = &list->platforms[number];
   if (json) {
-    clpi_json_begin_object(json, NULL);
+    clpi_json_begin(json, NULL, '{');
     clpi_json_unsigned(json, "id", number);
     tell_text(json, "name", NULL, platform->name);
   } else {
@@ -113,7 +113,7 @@ static void tell_platform(clpi_json *json, const clpi_devices *list, size_t numb
     printf("  no devices (%s)\n", platform->missing);
   tell_devices(json, list, CLPI_OPENCL, number);
   if (json)
-    clpi_json_end_object(json);
+    clpi_json_end(json, '}');
 }
 
 static void print_all(const clpi_devices *list)
@@ -135,24 +135,24 @@ static void print_all(const clpi_devices *list)
 static void print_json(const clpi_devices *list)
 {
   clpi_json json = clpi_json_start(stdout);
-  clpi_json_begin_object(&json, NULL);
+  clpi_json_begin(&json, NULL, '{');
   clpi_json_string(&json, "version", clp_version());
-  clpi_json_begin_array(&json, "allocators");
+  clpi_json_begin(&json, "allocators", '[');
   for (size_t i = 0; i < CLPI_ALLOCATOR_KINDS; i++)
     if (clpi_allocators[i].create)
       clpi_json_string(&json, NULL, clpi_allocators[i].name);
-  clpi_json_end_array(&json);
+  clpi_json_end(&json, ']');
   clpi_json_bool(&json, "opencl", clpi_allocators[CLPI_ALLOCATOR_CL_DEFERRED].create != NULL);
-  clpi_json_begin_array(&json, "platforms");
+  clpi_json_begin(&json, "platforms", '[');
   for (size_t i = 0; i < list->platform_count; i++)
     tell_platform(&json, list, i);
-  clpi_json_end_array(&json);
-  clpi_json_begin_object(&json, "cuda");
+  clpi_json_end(&json, ']');
+  clpi_json_begin(&json, "cuda", '{');
   tell_text(&json, "version", NULL, list->cuda_version);
   clpi_json_string(&json, "missing", *list->cuda_version ? NULL : list->missing[CLPI_CUDA]);
   tell_devices(&json, list, CLPI_CUDA, 0);
-  clpi_json_end_object(&json);
-  clpi_json_end_object(&json);
+  clpi_json_end(&json, '}');
+  clpi_json_end(&json, '}');
   clpi_json_finish(&json);
 }
 

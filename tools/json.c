@@ -57,7 +57,7 @@ static void begin_value(clpi_json *json, const char *key)
   json->has_sibling = true;
 }
 
-static void begin_container(clpi_json *json, const char *key, char bracket)
+void clpi_json_begin(clpi_json *json, const char *key, char bracket)
 {
   begin_value(json, key);
   putc(bracket, json->file);
@@ -65,33 +65,13 @@ static void begin_container(clpi_json *json, const char *key, char bracket)
   json->has_sibling = false;
 }
 
-static void end_container(clpi_json *json, char bracket)
+void clpi_json_end(clpi_json *json, char bracket)
 {
   json->depth--;
   if (json->has_sibling)
     new_line(json);
   putc(bracket, json->file);
   json->has_sibling = true;
-}
-
-void clpi_json_begin_object(clpi_json *json, const char *key)
-{
-  begin_container(json, key, '{');
-}
-
-void clpi_json_end_object(clpi_json *json)
-{
-  end_container(json, '}');
-}
-
-void clpi_json_begin_array(clpi_json *json, const char *key)
-{
-  begin_container(json, key, '[');
-}
-
-void clpi_json_end_array(clpi_json *json)
-{
-  end_container(json, ']');
 }
 
 void clpi_json_string(clpi_json *json, const char *key, const char *value)

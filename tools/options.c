@@ -55,7 +55,7 @@ const clpi_option clpi_options[] = {
     {"cost", 0, "SOURCE", CLPI_TUNE, CLPI_COST, FIELD(cost),
      .help = "what the device's memory costs: a file of clpool bench, or a" NEXT
              "machine that was measured before (nvidia-h200, the default, or" NEXT "pocl-cpu)"},
-    {"allocator", 0, "NAME", CLPI_TUNE, CLPI_NAME, FIELD(costs_of),
+    {"allocator", 0, "NAME", CLPI_TUNE, CLPI_ALLOCATOR, FIELD(choice),
      .help = "whose costs those are; cl-immediate by default"},
     {"allocator", 0, "NAME", CLPI_REPLAY, CLPI_ALLOCATOR, FIELD(choice),
      .help = "where the memory comes from; simulated by default: no memory at" NEXT "all"},
@@ -111,48 +111,23 @@ enum { OPTIONS = sizeof(clpi_options) / sizeof(clpi_options[0]) - 1 };
 
 /* --- names that are almost right --- */
 
-/* How many letters are to be changed, added or left out to make one of the other. */
-static size_t distance(const char *one, const char *other)
+bool clpi_is_almost(const char *text, const char *name)
 {
-  enum { LONGEST = 31 };
-  const size_t length = strnlen(other, LONGEST);
-  size_t row[LONGEST + 1];
-  for (size_t j = 0; j <= length; j++)
-    row[j] = j;
-  for (size_t i = 0; one[i]; i++) {
-    size_t before = row[0]++;
-    for (size_t j = 0; j < length; j++) {
-      size_t changed = before + (one[i] != other[j]);
-      before = row[j + 1];
-      row[j + 1] = MIN(changed, MIN(before, row[j]) + 1);
-    }
-  }
-  return row[length];
-}
-
-const char *clpi_nearest(const char *text, const char *const *names)
-{
-  const char *nearest = NULL;
-  size_t least = MIN(3, strlen(text) / 2 + 1);
-  for (; *names; names++)
-    if (distance(text, *names) < least) {
-      least = distance(text, *names);
-      nearest = *names;
-    }
-  return nearest;
+  const size_t length = strcspn(text, "="), other = strlen(name), least = MIN(length, other);
+  size_t begin = 0, end = 0; /* how many letters are the same there */
+  while (begin < least && text[begin] == name[begin])
+    begin++;
+  while (end < least - begin && text[length - 1 - end] == name[other - 1 - end])
+    end++;
+  return MAX(length, other) - begin - end <= MIN(2, length / 2);
 }
 
 static int no_such_option(const clpi_command *command, const char *text)
 {
-  const char *names[OPTIONS + 1];
-  char written[32];
-  size_t count = 0;
+  const char *nearest = NULL;
   for (const clpi_option *option = clpi_options; option->name; option++)
-    if (option->commands & command->bit)
-      names[count++] = option->name;
-  names[count] = NULL;
-  snprintf(written, sizeof(written), "%.*s", (int)strcspn(text + 2, "="), text + 2);
-  const char *nearest = clpi_nearest(written, names);
+    if (option->commands & command->bit && clpi_is_almost(text + 2, option->name))
+      nearest = option->name;
   return clpi_misuse("there is no option \"%s\"%s%s%s (see clpool %s --help)", text,
                      nearest ? ": did you mean --" : "", nearest ? nearest : "", nearest ? "?" : "",
                      command->name);
@@ -217,13 +192,6 @@ static int read_arena(const char *text, trace_replay_options *replay)
   return clpi_misuse("--arena: expected a number from 0 to 1, found \"%s\"", text);
 }
 
-static int read_name(const char *text, const char **name)
-{
-  clpi_allocator_kind any;
-  *name = text;
-  return clpi_find_allocator(text, &any);
-}
-
 static int read_allocator(const char *text, clpi_arguments *arguments)
 {
   int code = clpi_find_allocator(text, &arguments->choice.kind);
@@ -247,8 +215,6 @@ static int read_value(const clpi_option *option, const char *text, clpi_argument
     return read_scale(text, field);
   case CLPI_ARENA:
     return read_arena(text, &arguments->replay);
-  case CLPI_NAME:
-    return read_name(text, field);
   case CLPI_ALLOCATOR:
     return read_allocator(text, arguments);
   case CLPI_DEVICE:
@@ -374,13 +340,13 @@ static int read_options(const clpi_command *command, int argc, char **argv,
 int clpi_read_arguments(const clpi_command *command, int argc, char **argv,
                         clpi_arguments *arguments)
 {
-  *arguments = (clpi_arguments){.choice.kind = CLPI_ALLOCATOR_SIMULATED,
+  bool is_replay = command->bit == CLPI_REPLAY; /* others are about OpenCL by default */
+  *arguments = (clpi_arguments){.choice.kind = is_replay ? CLPI_ALLOCATOR_SIMULATED
+                                                         : CLPI_ALLOCATOR_CL_IMMEDIATE,
                                 .replay = TRACE_REPLAY_OPTIONS_INIT,
                                 .cost = "nvidia-h200",
                                 .most_ns = 500};
   arguments->replay.passes = 1;
-  /* By default bench is on OpenCL, and replay on the simulated device. */
-  unsigned usual = command->bit == CLPI_BENCH ? 1U << CLPI_ALLOCATOR_CL_IMMEDIATE : 0;
   int code = read_options(command, argc, argv, arguments);
   if (code || arguments->wants_help)
     return code;
@@ -388,8 +354,9 @@ int clpi_read_arguments(const clpi_command *command, int argc, char **argv,
   arguments->trace_count = (size_t)(argc - optind);
   code = check_operands(command, arguments);
   if (!code)
-    code = clpi_check_devices(&arguments->choice,
-                              arguments->allocators ? arguments->allocators : usual);
+    code = clpi_check_devices(&arguments->choice, arguments->allocators
+                                                      ? arguments->allocators
+                                                      : 1U << arguments->choice.kind);
   return code ? code : check_outputs(command, arguments);
 }
 
@@ -416,7 +383,7 @@ void clpi_print_help(const clpi_command *command)
     if (!(option->commands & command->bit))
       continue;
     print_option(option);
-    names_allocators |= option->kind == CLPI_ALLOCATOR || option->kind == CLPI_NAME;
+    names_allocators |= option->kind == CLPI_ALLOCATOR;
   }
   if (names_allocators) {
     fputs("NAME is one of", stdout);

@@ -146,6 +146,9 @@ static clp_status write_verdict(FILE *file, const clpi_report *report)
           clpi_show_bytes(result->peak_device_bytes).text, clpi_show_ratio(result->footprint).text,
           clpi_show_part(result->hits, result->allocations).text,
           clpi_show_number_of(result->allocations, "allocation").text);
+  if (result->frees < result->allocations)
+    fprintf(file, " The program never freed <b>%s</b>.",
+            clpi_show_grouped(result->allocations - result->frees).text);
   clp_status status = CLP_SUCCESS;
   if (trace_survey_has_stacks(report->survey))
     status = write_culprit(file, &report->survey->stacks);
@@ -167,34 +170,6 @@ static void write_header(FILE *file, const clpi_report *report)
   fputs(", replayed through a pool on a simulated device</p>\n</header>\n", file);
 }
 
-static void write_tile(FILE *file, const char *title, clpi_shown shown, const char *before,
-                       clpi_shown number, const char *behind)
-{
-  fprintf(file, "<div><dt>%s</dt><dd>%s<small>%s%s%s</small></dd></div>\n", title, shown.text,
-          before, number.text, behind);
-}
-
-static void write_tiles(FILE *file, const trace_survey *survey)
-{
-  const trace_replay_result *result = &survey->result;
-  static const clpi_shown nothing;
-  uint64_t kept = result->allocations - result->frees;
-  fputs("<dl class='tiles'>\n", file);
-  write_tile(file, "Most in use", clpi_show_bytes(result->peak_active_bytes), "at event ",
-             clpi_show_grouped(survey->active_peak.first.row), "");
-  write_tile(file, "Most in the pool", clpi_show_bytes(result->peak_managed_bytes), "at event ",
-             clpi_show_grouped(survey->managed_peak.first.row), "");
-  write_tile(file, "Footprint", clpi_show_ratio(result->footprint), "taken over in use", nothing,
-             "");
-  write_tile(file, "Hit rate", clpi_show_part(result->hits, result->allocations), "",
-             clpi_show_number_of(result->hits, "hit"), "");
-  write_tile(file, "Allocations", clpi_show_grouped(result->allocations), kept ? "" : "all freed",
-             kept ? clpi_show_grouped(kept) : nothing, kept ? " never freed" : "");
-  if (result->failures > 0)
-    write_tile(file, "Refused", clpi_show_grouped(result->failures), "allocations", nothing, "");
-  fputs("</dl>\n", file);
-}
-
 /* What there is to see of a trace that allocates something. */
 static clp_status write_findings(FILE *file, const clpi_report *report)
 {
@@ -212,7 +187,6 @@ static clp_status write_findings(FILE *file, const clpi_report *report)
     fputs("</p>\n", file);
     return CLP_SUCCESS;
   }
-  write_tiles(file, report->survey);
   clpi_report_write_timeline(file, report);
   status = clpi_report_write_stacks(file, report);
   clpi_report_write_tables(file, report);

@@ -26,9 +26,9 @@ typedef struct tuning {
 
 static const trace_cost_table *find_table(const tuning *all)
 {
-  const char *name = all->arguments->costs_of;
-  if (name && strcmp(name, "simulated") != 0)
-    return trace_costs_find(all->costs, name);
+  const clpi_allocator_kind kind = all->arguments->choice.kind;
+  if (all->arguments->allocators && kind != CLPI_ALLOCATOR_SIMULATED)
+    return trace_costs_find(all->costs, clpi_allocators[kind].name);
   const trace_cost_table *table = trace_costs_find(all->costs, "cl-immediate");
   return table || all->costs->count == 0 ? table : &all->costs->tables[0];
 }
@@ -44,7 +44,8 @@ static int open_costs(tuning *all)
     return code;
   const trace_cost_table *table = find_table(all);
   if (!table)
-    return clpi_misuse("%s: there are no costs of %s in it", source, all->arguments->costs_of);
+    return clpi_misuse("%s: there are no costs of %s in it", source,
+                       clpi_allocators[all->arguments->choice.kind].name);
   if (table->curves[TRACE_COST_ALLOCATE].count == 0)
     clpi_complain("warning: %s does not say what it costs to allocate", source);
   const char *device = all->costs->device;

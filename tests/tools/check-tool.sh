@@ -675,7 +675,7 @@ if script --version 2>/dev/null | grep -q util-linux &&
   # A narrow terminal: no line is too long for it.
   SHELL=/bin/sh script -qec "stty cols 20; (head -n 1 plain.csv; sleep 1; sed -n 2p plain.csv) |
     '$clpool' replay - >out" terminal </dev/null >/dev/null || fail "no run in a narrow terminal"
-  grep -q "$(printf '\r1 operations: repl\033')" terminal || fail "20 columns: $(cat terminal)"
+  grep -q "$(printf '\r1 operations: repla\033')" terminal || fail "20 columns: $(cat terminal)"
 fi
 
 echo "$checks runs, and those from pipes"
