@@ -76,7 +76,7 @@ static void print(const trace_costs *costs)
 
 static void print_json(const trace_costs *costs)
 {
-  clpi_json json = clpi_json_start(stdout);
+  clpi_json json = {.file = stdout};
   clpi_json_begin(&json, NULL, '{');
   clpi_json_string(&json, "device", *costs->device ? costs->device : NULL);
   clpi_json_begin(&json, "allocators", '[');
@@ -84,7 +84,6 @@ static void print_json(const trace_costs *costs)
     write_table(&json, &costs->tables[i]);
   clpi_json_end(&json, ']');
   clpi_json_end(&json, '}');
-  clpi_json_finish(&json);
 }
 
 /* --- measuring --- */

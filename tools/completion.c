@@ -16,7 +16,7 @@ static void answer(const char *before, const char *begin, const char *text)
 
 static void complete_command(const char *begin, bool has_help)
 {
-  for (size_t i = 0; i < clpi_command_count; i++)
+  for (size_t i = 0; clpi_commands[i]; i++)
     answer("", begin, clpi_commands[i]->name);
   if (has_help)
     answer("", begin, "help");

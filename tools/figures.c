@@ -9,7 +9,7 @@
 static void write_lines(clpi_json *json, const char *key, const char *const *lines)
 {
   if (!lines[0]) {
-    clpi_json_null(json, key);
+    clpi_json_string(json, key, NULL);
     return;
   }
   clpi_json_begin(json, key, '[');
@@ -30,7 +30,7 @@ void clpi_write_figures(clpi_json *json, const clpi_figure *figures, size_t coun
     else if (figure->kind == CLPI_RATIO || figure->kind == CLPI_TIME)
       clpi_json_number(json, figure->key, figure->value.ratio);
     else if (figure->kind == CLPI_EVENT && figure->value.count == 0)
-      clpi_json_null(json, figure->key);
+      clpi_json_string(json, figure->key, NULL);
     else if (figure->kind == CLPI_WORDS)
       clpi_json_string(json, figure->key, figure->value.text);
     else if (figure->kind == CLPI_LINES)

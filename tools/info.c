@@ -134,7 +134,7 @@ static void print_all(const clpi_devices *list)
 
 static void print_json(const clpi_devices *list)
 {
-  clpi_json json = clpi_json_start(stdout);
+  clpi_json json = {.file = stdout};
   clpi_json_begin(&json, NULL, '{');
   clpi_json_string(&json, "version", clp_version());
   clpi_json_begin(&json, "allocators", '[');
@@ -153,7 +153,6 @@ static void print_json(const clpi_devices *list)
   tell_devices(&json, list, CLPI_CUDA, 0);
   clpi_json_end(&json, '}');
   clpi_json_end(&json, '}');
-  clpi_json_finish(&json);
 }
 
 static int run(clpi_arguments *arguments)

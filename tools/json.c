@@ -7,16 +7,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-clpi_json clpi_json_start(FILE *file)
-{
-  return (clpi_json){.file = file};
-}
-
-void clpi_json_finish(clpi_json *json)
-{
-  putc('\n', json->file);
-}
-
 /* Writes a string; bytes that are no UTF-8 (in file names) become U+FFFD. */
 static void write_string(FILE *file, const char *text)
 {
@@ -71,17 +61,18 @@ void clpi_json_end(clpi_json *json, char bracket)
   if (json->has_sibling)
     new_line(json);
   putc(bracket, json->file);
+  if (json->depth == 0)
+    putc('\n', json->file);
   json->has_sibling = true;
 }
 
 void clpi_json_string(clpi_json *json, const char *key, const char *value)
 {
-  if (!value) {
-    clpi_json_null(json, key);
-    return;
-  }
   begin_value(json, key);
-  write_string(json->file, value);
+  if (value)
+    write_string(json->file, value);
+  else
+    fputs("null", json->file);
 }
 
 void clpi_json_unsigned(clpi_json *json, const char *key, uint64_t value)
@@ -92,22 +83,15 @@ void clpi_json_unsigned(clpi_json *json, const char *key, uint64_t value)
 
 void clpi_json_number(clpi_json *json, const char *key, double value)
 {
-  if (!isfinite(value)) {
-    clpi_json_null(json, key);
-    return;
-  }
   begin_value(json, key);
-  fprintf(json->file, "%.10g", value);
+  if (isfinite(value))
+    fprintf(json->file, "%.10g", value);
+  else
+    fputs("null", json->file);
 }
 
 void clpi_json_bool(clpi_json *json, const char *key, bool value)
 {
   begin_value(json, key);
   fputs(value ? "true" : "false", json->file);
-}
-
-void clpi_json_null(clpi_json *json, const char *key)
-{
-  begin_value(json, key);
-  fputs("null", json->file);
 }

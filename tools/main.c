@@ -12,14 +12,12 @@
 
 const clpi_command *const clpi_commands[] = {
     &clpi_info_command, &clpi_record_command, &clpi_run_command,    &clpi_replay_command,
-    &clpi_tune_command, &clpi_bench_command,  &clpi_report_command,
+    &clpi_tune_command, &clpi_bench_command,  &clpi_report_command, NULL,
 };
-enum { COMMANDS = sizeof(clpi_commands) / sizeof(clpi_commands[0]) };
-const size_t clpi_command_count = COMMANDS;
 
 const clpi_command *clpi_find_command(const char *name)
 {
-  for (size_t i = 0; i < COMMANDS; i++)
+  for (size_t i = 0; clpi_commands[i]; i++)
     if (strcmp(clpi_commands[i]->name, name) == 0)
       return clpi_commands[i];
   return NULL;
@@ -34,7 +32,7 @@ static int no_such(const char *what, const char *text, const char *nearest)
 static int unknown_command(const char *name)
 {
   const char *nearest = NULL;
-  for (size_t i = 0; i < COMMANDS; i++)
+  for (size_t i = 0; clpi_commands[i]; i++)
     if (clpi_is_almost(name, clpi_commands[i]->name))
       nearest = clpi_commands[i]->name;
   return no_such("command", name, nearest);
@@ -46,7 +44,7 @@ static void print_help(void)
        "Pools of device memory: what this machine has, and what pooling does for a program.\n"
        "\n"
        "Commands:");
-  for (size_t i = 0; i < COMMANDS; i++)
+  for (size_t i = 0; clpi_commands[i]; i++)
     printf("  %-8s %s\n", clpi_commands[i]->name, clpi_commands[i]->summary);
   puts("  help     explain a command: clpool help COMMAND\n"
        "\n"

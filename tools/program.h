@@ -53,9 +53,8 @@ extern const clpi_command clpi_replay_command;
 extern const clpi_command clpi_report_command;
 extern const clpi_command clpi_tune_command;
 
-/* All of them, in the order of `clpool --help`. */
+/* All of them, in the order of `clpool --help`; the last is NULL. */
 extern const clpi_command *const clpi_commands[];
-extern const size_t clpi_command_count;
 
 const clpi_command *clpi_find_command(const char *name); /* NULL: there is none */
 

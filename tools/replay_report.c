@@ -156,7 +156,7 @@ static void write_result(clpi_json *json, const char *key, const clpi_replay_rep
 void clpi_print_replay_json(const clpi_replay_report *report)
 {
   const bool compares = report->arguments->compares, is_bare = report->arguments->is_bare;
-  clpi_json json = clpi_json_start(stdout);
+  clpi_json json = {.file = stdout};
   if (compares)
     clpi_json_begin(&json, NULL, '{');
   write_result(&json, compares ? "pooled" : NULL, report, &report->results[0], !is_bare);
@@ -164,5 +164,4 @@ void clpi_print_replay_json(const clpi_replay_report *report)
     write_result(&json, "bare", report, &report->results[1], false);
     clpi_json_end(&json, '}');
   }
-  clpi_json_finish(&json);
 }

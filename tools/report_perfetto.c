@@ -35,7 +35,7 @@ void clpi_report_write_perfetto(FILE *file, const clpi_report *report)
   fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n"
         "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":",
         file);
-  clpi_json json = clpi_json_start(file);
+  clpi_json json = {.file = file};
   clpi_json_begin(&json, NULL, '{');
   clpi_json_string(&json, "name", report->trace);
   clpi_json_end(&json, '}');

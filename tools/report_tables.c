@@ -226,7 +226,7 @@ static void write_array(clpi_json *json, const clpi_report *report, const struct
 
 void clpi_report_write_json(FILE *file, const clpi_report *report)
 {
-  clpi_json json = clpi_json_start(file);
+  clpi_json json = {.file = file};
   figure_list all;
   list_all(report, &all);
   clpi_json_begin(&json, NULL, '{');
@@ -236,7 +236,6 @@ void clpi_report_write_json(FILE *file, const clpi_report *report)
   for (size_t i = 0; i < TABLES; i++)
     write_array(&json, report, &tables[i]);
   clpi_json_end(&json, '}');
-  clpi_json_finish(&json);
 }
 
 /* --- on the page --- */

@@ -244,7 +244,7 @@ static void write_subject(clpi_json *json, const clpi_tune_report *report)
 static void write_setting(clpi_json *json, const trace_tune_setting *setting)
 {
   if (setting->any_bits)
-    clpi_json_null(json, "leading_bits");
+    clpi_json_string(json, "leading_bits", NULL);
   else
     clpi_json_unsigned(json, "leading_bits", setting->leading_bits);
   clpi_json_bool(json, "arena", setting->on_arena);
@@ -270,7 +270,7 @@ static void write_outcomes(clpi_json *json, const clpi_tune_report *report)
 static void write_run(clpi_json *json, const trace_tune_outcome *run)
 {
   if (!run) {
-    clpi_json_null(json, "run");
+    clpi_json_string(json, "run", NULL);
     return;
   }
   clpi_json_begin(json, "run", '{');
@@ -282,7 +282,7 @@ static void write_run(clpi_json *json, const trace_tune_outcome *run)
 static void write_best(clpi_json *json, const trace_tune_outcome *best)
 {
   if (!best) {
-    clpi_json_null(json, "recommended");
+    clpi_json_string(json, "recommended", NULL);
     return;
   }
   clpi_json_begin(json, "recommended", '{');
@@ -295,7 +295,7 @@ static void write_best(clpi_json *json, const trace_tune_outcome *best)
 void clpi_tune_report_json(const clpi_tune_report *report)
 {
   words notes[MOST_NOTES];
-  clpi_json json = clpi_json_start(stdout);
+  clpi_json json = {.file = stdout};
   clpi_json_begin(&json, NULL, '{');
   write_subject(&json, report);
   write_outcomes(&json, report);
@@ -308,5 +308,4 @@ void clpi_tune_report_json(const clpi_tune_report *report)
   write_run(&json, report->run);
   write_best(&json, report->best);
   clpi_json_end(&json, '}');
-  clpi_json_finish(&json);
 }
