@@ -139,7 +139,7 @@ static int run_batch(measurement *it, size_t sample)
   if (it->kind == CLPI_ALLOCATOR_HOST || (type && strcmp(type, "CPU") == 0))
     malloc_trim(0); /* so that blocks are new pages, as they are for a program that grows */
 #endif
-  for (size_t i = 0; i < TRACE_COST_OPERATIONS && !code; i++) {
+  for (trace_cost_operation i = 0; i < TRACE_COST_OPERATIONS && !code; i++) {
     if (!is_measured(it, i))
       continue;
     uint64_t begin = clpi_now();
@@ -165,7 +165,7 @@ static int measure_size(measurement *it, size_t size)
   for (uint64_t end = clpi_now() + round_nanoseconds;
        !code && (count < FEWEST_SAMPLES || (count < MOST_SAMPLES && clpi_now() < end)); count++)
     code = run_batch(it, count);
-  for (size_t i = 0; i < TRACE_COST_OPERATIONS && !code; i++)
+  for (trace_cost_operation i = 0; i < TRACE_COST_OPERATIONS && !code; i++)
     if (is_measured(it, i)) {
       double *samples = it->samples[i], *least = &it->least[size][i];
       qsort(samples, count, sizeof(*samples), compare);
