@@ -7,16 +7,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-clpi_json clpi_json_start(FILE *file)
-{
-  return (clpi_json){.file = file};
-}
-
-void clpi_json_finish(clpi_json *json)
-{
-  putc('\n', json->file);
-}
-
 /* Writes a string; bytes that are no UTF-8 (in file names) become U+FFFD. */
 static void write_string(FILE *file, const char *text)
 {
@@ -57,7 +47,7 @@ static void begin_value(clpi_json *json, const char *key)
   json->has_sibling = true;
 }
 
-static void begin_container(clpi_json *json, const char *key, char bracket)
+void clpi_json_begin(clpi_json *json, const char *key, char bracket)
 {
   begin_value(json, key);
   putc(bracket, json->file);
@@ -65,43 +55,24 @@ static void begin_container(clpi_json *json, const char *key, char bracket)
   json->has_sibling = false;
 }
 
-static void end_container(clpi_json *json, char bracket)
+void clpi_json_end(clpi_json *json, char bracket)
 {
   json->depth--;
   if (json->has_sibling)
     new_line(json);
   putc(bracket, json->file);
+  if (json->depth == 0)
+    putc('\n', json->file);
   json->has_sibling = true;
-}
-
-void clpi_json_begin_object(clpi_json *json, const char *key)
-{
-  begin_container(json, key, '{');
-}
-
-void clpi_json_end_object(clpi_json *json)
-{
-  end_container(json, '}');
-}
-
-void clpi_json_begin_array(clpi_json *json, const char *key)
-{
-  begin_container(json, key, '[');
-}
-
-void clpi_json_end_array(clpi_json *json)
-{
-  end_container(json, ']');
 }
 
 void clpi_json_string(clpi_json *json, const char *key, const char *value)
 {
-  if (!value) {
-    clpi_json_null(json, key);
-    return;
-  }
   begin_value(json, key);
-  write_string(json->file, value);
+  if (value)
+    write_string(json->file, value);
+  else
+    fputs("null", json->file);
 }
 
 void clpi_json_unsigned(clpi_json *json, const char *key, uint64_t value)
@@ -112,22 +83,15 @@ void clpi_json_unsigned(clpi_json *json, const char *key, uint64_t value)
 
 void clpi_json_number(clpi_json *json, const char *key, double value)
 {
-  if (!isfinite(value)) {
-    clpi_json_null(json, key);
-    return;
-  }
   begin_value(json, key);
-  fprintf(json->file, "%.10g", value);
+  if (isfinite(value))
+    fprintf(json->file, "%.10g", value);
+  else
+    fputs("null", json->file);
 }
 
 void clpi_json_bool(clpi_json *json, const char *key, bool value)
 {
   begin_value(json, key);
   fputs(value ? "true" : "false", json->file);
-}
-
-void clpi_json_null(clpi_json *json, const char *key)
-{
-  begin_value(json, key);
-  fputs("null", json->file);
 }

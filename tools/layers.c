@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "layers.h"
 
+#include "allocators.h"
 #include "child.h"
-#include "devices.h"
 #include "program.h"
 
 #include <dlfcn.h>

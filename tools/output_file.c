@@ -23,8 +23,7 @@ struct clpi_output_file {
 
 static int cannot_write(const char *path, int code)
 {
-  clpi_complain("cannot write to %s: %s", path, strerror(code));
-  return CLPI_EXIT_FAILED;
+  return clpi_complain("cannot write to %s: %s", path, strerror(code));
 }
 
 /* The whole path of what `path` leads to, be it there or not. NULL: errno tells why. Links that

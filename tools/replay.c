@@ -68,8 +68,7 @@ static int replay_and_report(replay_setup *setup)
     clpi_print_replay(&report);
   if (result->allocations > 0)
     return CLPI_EXIT_SUCCESS;
-  clpi_complain("%s: every allocation was refused", trace_name(setup->reader));
-  return CLPI_EXIT_FAILED;
+  return clpi_complain("%s: every allocation was refused", trace_name(setup->reader));
 }
 
 /* Drivers set up much when they are first asked for memory, tens of milliseconds on a GPU: that is

@@ -135,7 +135,7 @@ static void write_result(clpi_json *json, const char *key, const clpi_replay_rep
                          const trace_replay_result *result, bool pooled)
 {
   const trace_replay_options *replay = &report->arguments->replay;
-  clpi_json_begin_object(json, key);
+  clpi_json_begin(json, key, '{');
   clpi_json_string(json, "trace", report->arguments->traces[0]);
   clpi_json_string(json, "allocator", report->allocator);
   clpi_json_string(json, "device", *report->device_name ? report->device_name : NULL);
@@ -150,19 +150,18 @@ static void write_result(clpi_json *json, const char *key, const clpi_replay_rep
     clpi_json_number(json, "slack", replay->arena_options.slack);
   clpi_json_unsigned(json, "passes", replay->passes);
   write_figures(json, result, report->peak_reserved_bytes);
-  clpi_json_end_object(json);
+  clpi_json_end(json, '}');
 }
 
 void clpi_print_replay_json(const clpi_replay_report *report)
 {
   const bool compares = report->arguments->compares, is_bare = report->arguments->is_bare;
-  clpi_json json = clpi_json_start(stdout);
+  clpi_json json = {.file = stdout};
   if (compares)
-    clpi_json_begin_object(&json, NULL);
+    clpi_json_begin(&json, NULL, '{');
   write_result(&json, compares ? "pooled" : NULL, report, &report->results[0], !is_bare);
   if (compares) {
     write_result(&json, "bare", report, &report->results[1], false);
-    clpi_json_end_object(&json);
+    clpi_json_end(&json, '}');
   }
-  clpi_json_finish(&json);
 }

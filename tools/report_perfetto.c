@@ -35,10 +35,10 @@ void clpi_report_write_perfetto(FILE *file, const clpi_report *report)
   fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n"
         "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":",
         file);
-  clpi_json json = clpi_json_start(file);
-  clpi_json_begin_object(&json, NULL);
+  clpi_json json = {.file = file};
+  clpi_json_begin(&json, NULL, '{');
   clpi_json_string(&json, "name", report->trace);
-  clpi_json_end_object(&json);
+  clpi_json_end(&json, '}');
   putc('}', file);
   for (size_t i = 0; i < timeline->count; i++) {
     const trace_span *span = &timeline->spans[i];

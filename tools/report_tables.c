@@ -213,30 +213,29 @@ enum { TABLES = sizeof(tables) / sizeof(tables[0]) };
 static void write_array(clpi_json *json, const clpi_report *report, const struct table *table)
 {
   figure_list row = {.count = 0};
-  clpi_json_begin_array(json, table->key);
+  clpi_json_begin(json, table->key, '[');
   for (size_t i = 0; table->list_row(report, i, &row); i++, row = (figure_list){.count = 0}) {
     if (row.count == 0)
       continue;
-    clpi_json_begin_object(json, NULL);
+    clpi_json_begin(json, NULL, '{');
     clpi_write_figures(json, row.figures, row.count);
-    clpi_json_end_object(json);
+    clpi_json_end(json, '}');
   }
-  clpi_json_end_array(json);
+  clpi_json_end(json, ']');
 }
 
 void clpi_report_write_json(FILE *file, const clpi_report *report)
 {
-  clpi_json json = clpi_json_start(file);
+  clpi_json json = {.file = file};
   figure_list all;
   list_all(report, &all);
-  clpi_json_begin_object(&json, NULL);
+  clpi_json_begin(&json, NULL, '{');
   clpi_json_string(&json, "trace", report->trace);
   clpi_json_string(&json, "allocator", "simulated");
   clpi_write_figures(&json, all.figures, all.count);
   for (size_t i = 0; i < TABLES; i++)
     write_array(&json, report, &tables[i]);
-  clpi_json_end_object(&json);
-  clpi_json_finish(&json);
+  clpi_json_end(&json, '}');
 }
 
 /* --- on the page --- */

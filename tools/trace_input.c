@@ -30,9 +30,8 @@ void clpi_tell_left_out(trace_reader *reader)
 
 int clpi_nothing_to(const char *command, const trace_reader *reader)
 {
-  clpi_complain("%s: no allocation is recorded there, so there is nothing to %s",
-                trace_name(reader), command);
-  return CLPI_EXIT_FAILED;
+  return clpi_complain("%s: no allocation is recorded there, so there is nothing to %s",
+                       trace_name(reader), command);
 }
 
 static void show_progress(const trace_replay_progress *progress, void *bar)

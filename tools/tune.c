@@ -26,9 +26,8 @@ typedef struct tuning {
 
 static const trace_cost_table *find_table(const tuning *all)
 {
-  const char *name = all->arguments->costs_of;
-  if (name)
-    return trace_costs_find(all->costs, name);
+  if (all->arguments->allocators)
+    return trace_costs_find(all->costs, clpi_allocators[all->arguments->choice.kind].name);
   const trace_cost_table *table = trace_costs_find(all->costs, "cl-immediate");
   return table || all->costs->count == 0 ? table : &all->costs->tables[0];
 }
@@ -37,16 +36,15 @@ static int open_costs(tuning *all)
 {
   const char *source = all->arguments->cost;
   all->costs = calloc(1, sizeof(*all->costs));
-  if (!all->costs) {
-    clpi_complain("no host memory for costs");
-    return CLPI_EXIT_FAILED;
-  }
+  if (!all->costs)
+    return clpi_complain("no host memory for costs");
   int code = clpi_costs_open(source, all->costs);
   if (code)
     return code;
   const trace_cost_table *table = find_table(all);
   if (!table)
-    return clpi_misuse("%s: there are no costs of %s in it", source, all->arguments->costs_of);
+    return clpi_misuse("%s: there are no costs of %s in it", source,
+                       clpi_allocators[all->arguments->choice.kind].name);
   if (table->curves[TRACE_COST_ALLOCATE].count == 0)
     clpi_complain("warning: %s does not say what it costs to allocate", source);
   const char *device = all->costs->device;
@@ -136,10 +134,9 @@ static void recommend(clpi_tune_report *report)
 static int report(clpi_tune_report *report, clpi_output_file **plot)
 {
   int code = CLPI_EXIT_SUCCESS;
-  if (report->allocations == 0) {
-    clpi_complain("no allocation is recorded in any of the traces, so there is nothing to tune");
-    return CLPI_EXIT_FAILED;
-  }
+  if (report->allocations == 0)
+    return clpi_complain(
+        "no allocation is recorded in any of the traces, so there is nothing to tune");
   recommend(report);
   if (report->arguments->as_json)
     clpi_tune_report_json(report);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory up, time across, both logarithmic: a point for each setting, and a line through those that
  * nothing beats. */
+#include "figures.h"
 #include "program.h"
-#include "quantities.h"
 #include "report.h"
 #include "tune_report.h"
 
@@ -154,10 +154,9 @@ int clpi_tune_report_plot(const clpi_tune_report *report, FILE *file)
   const clpi_arguments *arguments = report->arguments;
   plot made = {.count = 0};
   find_points(report, &made);
-  if (made.count == 0) {
-    clpi_complain("there is nothing to plot: no setting takes any memory, or all run out of it");
-    return CLPI_EXIT_FAILED;
-  }
+  if (made.count == 0)
+    return clpi_complain(
+        "there is nothing to plot: no setting takes any memory, or all run out of it");
   fputs("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 660 390' font-family='sans-serif' "
         "font-size='12' fill='#1a1a1a'>\n<title>",
         file);

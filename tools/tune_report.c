@@ -3,8 +3,8 @@
 #include "tune_report.h"
 
 #include "core/base/printable.h"
+#include "figures.h"
 #include "json.h"
-#include "quantities.h"
 #include "replay_report.h"
 
 #include <inttypes.h>
@@ -88,8 +88,8 @@ static words in_c(const clpi_tune_report *report)
 static words in_python(const clpi_tune_report *report)
 {
   const trace_tune_setting *setting = &report->best->setting;
-  const char *costs_of = report->arguments->costs_of;
-  const char *pool = costs_of && strcmp(costs_of, "cl-svm") == 0 ? "SVMPool" : "MemoryPool";
+  const bool is_svm = report->arguments->choice.kind == CLPI_ALLOCATOR_CL_SVM;
+  const char *pool = is_svm ? "SVMPool" : "MemoryPool";
   words source = {"allocator, arena=False"};
   if (setting->on_arena)
     source = say("clpool.ArenaAllocator(allocator, slack=%g)", setting->slack);
@@ -240,10 +240,10 @@ void clpi_tune_report_print(FILE *file, const clpi_tune_report *report)
 static void write_subject(clpi_json *json, const clpi_tune_report *report)
 {
   const clpi_arguments *arguments = report->arguments;
-  clpi_json_begin_array(json, "traces");
+  clpi_json_begin(json, "traces", '[');
   for (size_t i = 0; i < arguments->trace_count; i++)
     clpi_json_string(json, NULL, arguments->traces[i]);
-  clpi_json_end_array(json);
+  clpi_json_end(json, ']');
   clpi_json_unsigned(json, "allocations", report->allocations);
   clpi_json_unsigned(json, "frees", report->frees);
   clpi_json_unsigned(json, "peak_active_bytes", report->peak_active_bytes);
@@ -255,7 +255,7 @@ static void write_subject(clpi_json *json, const clpi_tune_report *report)
 static void write_setting(clpi_json *json, const trace_tune_setting *setting)
 {
   if (setting->any_bits)
-    clpi_json_null(json, "leading_bits");
+    clpi_json_string(json, "leading_bits", NULL);
   else
     clpi_json_unsigned(json, "leading_bits", setting->leading_bits);
   clpi_json_bool(json, "arena", setting->on_arena);
@@ -264,43 +264,43 @@ static void write_setting(clpi_json *json, const trace_tune_setting *setting)
 
 static void write_outcomes(clpi_json *json, const clpi_tune_report *report)
 {
-  clpi_json_begin_array(json, "settings");
+  clpi_json_begin(json, "settings", '[');
   for (size_t i = 0; i < report->count; i++) {
     const trace_tune_outcome *outcome = &report->outcomes[i];
-    clpi_json_begin_object(json, NULL);
+    clpi_json_begin(json, NULL, '{');
     write_setting(json, &outcome->setting);
     clpi_json_string(json, "trace", outcome->worst);
     clpi_write_replay_figures(json, &outcome->result);
     clpi_json_number(json, "first_pass_ns_per_operation", outcome->first_ns);
     clpi_json_bool(json, "beaten", trace_tune_is_beaten(report->outcomes, report->count, i));
-    clpi_json_end_object(json);
+    clpi_json_end(json, '}');
   }
-  clpi_json_end_array(json);
+  clpi_json_end(json, ']');
 }
 
 static void write_run(clpi_json *json, const trace_tune_outcome *run)
 {
   if (!run) {
-    clpi_json_null(json, "run");
+    clpi_json_string(json, "run", NULL);
     return;
   }
-  clpi_json_begin_object(json, "run");
+  clpi_json_begin(json, "run", '{');
   clpi_json_unsigned(json, "leading_bits", run->setting.leading_bits);
   clpi_json_unsigned(json, "peak_device_bytes", run->result.peak_device_bytes);
-  clpi_json_end_object(json);
+  clpi_json_end(json, '}');
 }
 
 static void write_best(clpi_json *json, const clpi_tune_report *report)
 {
   if (!report->best) {
-    clpi_json_null(json, "recommended");
+    clpi_json_string(json, "recommended", NULL);
     return;
   }
-  clpi_json_begin_object(json, "recommended");
+  clpi_json_begin(json, "recommended", '{');
   write_setting(json, &report->best->setting);
   for (size_t i = 0; i < WAYS; i++)
     clpi_json_string(json, ways[i].key, ways[i].say(report).text);
-  clpi_json_end_object(json);
+  clpi_json_end(json, '}');
 }
 
 /* What is printed for people, for programs that show it. */
@@ -320,19 +320,18 @@ static void write_text(clpi_json *json, const clpi_tune_report *report)
 void clpi_tune_report_json(const clpi_tune_report *report)
 {
   words notes[MOST_NOTES];
-  clpi_json json = clpi_json_start(stdout);
-  clpi_json_begin_object(&json, NULL);
+  clpi_json json = {.file = stdout};
+  clpi_json_begin(&json, NULL, '{');
   write_subject(&json, report);
   write_outcomes(&json, report);
   clpi_json_string(&json, "reason", reason(report).text);
-  clpi_json_begin_array(&json, "notes");
+  clpi_json_begin(&json, "notes", '[');
   const size_t count = list_notes(report, notes);
   for (size_t i = 0; i < count; i++)
     clpi_json_string(&json, NULL, notes[i].text);
-  clpi_json_end_array(&json);
+  clpi_json_end(&json, ']');
   write_run(&json, report->run);
   write_best(&json, report);
   write_text(&json, report);
-  clpi_json_end_object(&json);
-  clpi_json_finish(&json);
+  clpi_json_end(&json, '}');
 }
