@@ -154,17 +154,16 @@ FILE *clpi_output_file_stream(clpi_output_file *file)
 int clpi_output_file_finish(clpi_output_file *file)
 {
   bool is_unnamed = file->target && !file->temporary[0];
-  int unnamed = is_unnamed ? dup(fileno(file->stream)) : -1;
+  if (is_unnamed)
+    (void)fflush(file->stream); /* a failure is also that of closing it */
+  int unlinked = is_unnamed && take_name(file, fileno(file->stream)) < 0 ? errno : 0;
   int code = file->stream == stdout ? 0 : clpi_close(file->stream);
   file->stream = NULL;
-  if (!code && is_unnamed && take_name(file, unnamed) < 0)
-    code = errno;
+  code = code ? code : unlinked;
   if (!code && file->target &&
       renameat(file->directory, file->temporary, AT_FDCWD, file->target) < 0)
     code = errno;
   int exit_code = code ? cannot_write(file->path, code) : CLPI_EXIT_SUCCESS;
-  if (unnamed >= 0)
-    close(unnamed);
   clpi_output_file_discard(file);
   return exit_code;
 }
