@@ -106,7 +106,7 @@ bool clpi_recording_begin(void)
   }
   recording.forks = clpi_relaxed(clpi_forks);
   flush();
-  return true;
+  return clpi_recording_goes_on();
 }
 
 bool clpi_recording_goes_on(void)

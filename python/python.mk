@@ -37,6 +37,7 @@ EXTRA_DIST += \
 	python/src/pool.c \
 	python/src/pool_methods.c \
 	python/src/pooled_buffer.c \
+	python/src/released.c \
 	python/src/torch.c python/src/torch.h \
 	python/src/torch_entry.cc \
 	python/src/trace.c \
@@ -49,13 +50,18 @@ EXTRA_DIST += \
 	python/tests/gpu/run.sh \
 	python/tests/gpu/test_frameworks.py \
 	python/tests/test_array_programs.py \
+	python/tests/test_convert.py \
 	python/tests/test_cuda.py \
+	python/tests/test_errors.py \
 	python/tests/test_hooks.py \
 	python/tests/test_memory_pressure.py \
 	python/tests/test_order.py \
 	python/tests/test_patch.py \
 	python/tests/test_pool.py \
 	python/tests/test_process.py \
+	python/tests/test_queues.py \
+	python/tests/test_regions.py \
+	python/tests/test_released.py \
 	python/tests/test_svm.py \
 	python/tests/test_tracing.py \
 	python/tests/wheel.sh

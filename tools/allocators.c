@@ -35,9 +35,13 @@ static clp_status create_cuda_async(const clpi_opened *where, clp_allocator **ou
 #endif
 
 const clpi_allocator_row clpi_allocators[CLPI_ALLOCATOR_KINDS] = {
-#define CLPI_ALLOCATOR_ROW(kind, ...) {__VA_ARGS__},
-    CLPI_ALLOCATORS(CLPI_ALLOCATOR_ROW)
-#undef CLPI_ALLOCATOR_ROW
+    {"host", CLPI_NO_BACKEND, true, create_host, "posix_memalign"},
+    {"simulated", CLPI_NO_BACKEND, true, create_simulated, "nothing: memory is counted"},
+    {"cl-deferred", CLPI_OPENCL, false, CLPI_CL(clpi_create_cl_deferred), "clCreateBuffer"},
+    {"cl-immediate", CLPI_OPENCL, false, CLPI_CL(clpi_create_cl_immediate),
+     "clCreateBuffer and making sure of the memory"},
+    {"cl-svm", CLPI_OPENCL, true, CLPI_CL(clpi_create_cl_svm), "clSVMAlloc"},
+    {"cuda-async", CLPI_CUDA, true, create_cuda_async, "cuMemAllocFromPoolAsync"},
 };
 
 static const char *const backends[CLPI_BACKENDS] = {[CLPI_OPENCL] = "OpenCL", [CLPI_CUDA] = "CUDA"};

@@ -1,34 +1,79 @@
 /* SPDX-License-Identifier: MIT */
-/* The allocators of the program, by name. */
+/* The allocators of the program, by name, and the OpenCL and CUDA devices of this machine, the same
+ * with and without OpenCL support. */
 #ifndef CLPOOL_TOOLS_ALLOCATORS_H
 #define CLPOOL_TOOLS_ALLOCATORS_H
-
-#include "devices.h"
 
 #include <clpool/allocator.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* The one table of allocators: X(kind, name, whose devices it is on, whether its memory is an
- * address, so that a pool on an arena carves what is asked for, constructor, in a line what it
- * calls). A row and its constructor, in allocators.c or opencl.c, are all that a further one takes.
- */
-#define CLPI_ALLOCATORS(X)                                                                         \
-  X(HOST, "host", CLPI_NO_BACKEND, true, create_host, "posix_memalign")                            \
-  X(SIMULATED, "simulated", CLPI_NO_BACKEND, true, create_simulated, "nothing: memory is counted") \
-  X(CL_DEFERRED, "cl-deferred", CLPI_OPENCL, false, CLPI_CL(clpi_create_cl_deferred),              \
-    "clCreateBuffer")                                                                              \
-  X(CL_IMMEDIATE, "cl-immediate", CLPI_OPENCL, false, CLPI_CL(clpi_create_cl_immediate),           \
-    "clCreateBuffer and making sure of the memory")                                                \
-  X(CL_SVM, "cl-svm", CLPI_OPENCL, true, CLPI_CL(clpi_create_cl_svm), "clSVMAlloc")                \
-  X(CUDA_ASYNC, "cuda-async", CLPI_CUDA, true, create_cuda_async, "cuMemAllocFromPoolAsync")
+/* --- devices: OpenCL's (opencl.c, no_opencl.c) and CUDA's (devices.c) --- */
+
+typedef enum clpi_backend { CLPI_NO_BACKEND, CLPI_OPENCL, CLPI_CUDA, CLPI_BACKENDS } clpi_backend;
+
+enum {
+  CLPI_TEXT_BYTES = 256,
+  CLPI_MOST_PLATFORMS = 32, /* further ones are left out, */
+  CLPI_MOST_DEVICES = 128   /* of both backends together */
+};
+
+/* Texts are empty, pointers NULL and figures 0 where the driver does not tell. */
+typedef struct clpi_device {
+  clpi_backend backend;
+  char id[24];               /* what --device takes: "0.0" for OpenCL, "0" for CUDA */
+  unsigned platform, number; /* in a list's platforms, OpenCL's only; on it or in CUDA */
+  void *handle;              /* OpenCL's cl_device_id */
+  char name[CLPI_TEXT_BYTES];
+  uint64_t bytes;                                         /* its memory */
+  char version[CLPI_TEXT_BYTES], driver[CLPI_TEXT_BYTES]; /* OpenCL's only, to the end */
+  unsigned opencl;                                        /* 120 for OpenCL 1.2 */
+  const char *type; /* "CPU", "GPU", "accelerator", "custom" */
+  uint64_t max_block_bytes, alignment_bytes;
+  uint64_t svm;      /* kinds of shared virtual memory: the bits CL_DEVICE_SVM_... */
+  bool has_mempools; /* CUDA's only */
+} clpi_device;
+
+/* One of OpenCL. */
+typedef struct clpi_platform {
+  char name[CLPI_TEXT_BYTES], version[CLPI_TEXT_BYTES], vendor[CLPI_TEXT_BYTES];
+  const char *missing; /* why it has no devices; else NULL */
+} clpi_platform;
+
+/* Begins as {0}. `missing` tells why a backend has no devices, where that is so. CUDA's text is the
+ * library's, and holds until one of its functions fails. */
+typedef struct clpi_devices {
+  clpi_platform platforms[CLPI_MOST_PLATFORMS];
+  size_t platform_count;
+  char cuda_version[24]; /* of the driver, "12.4" */
+  const char *missing[CLPI_BACKENDS];
+  clpi_device devices[CLPI_MOST_DEVICES];
+  size_t count;
+} clpi_devices;
+
+/* Each adds a backend's devices to a list. */
+void clpi_list_opencl(clpi_devices *list);
+void clpi_list_cuda(clpi_devices *list);
+
+/* A place for one more device, which is still {0}; NULL: the list is full. */
+clpi_device *clpi_devices_add(clpi_devices *list);
+
+/* The listed device of a backend that has that id. With a NULL id the first GPU, or else the first
+ * device: where there is a GPU, the platform of a CPU is often before its own. NULL: none. */
+const clpi_device *clpi_devices_find(const clpi_devices *list, clpi_backend backend,
+                                     const char *id);
+
+/* --- allocators --- */
 
 typedef enum clpi_allocator_kind {
-#define CLPI_ALLOCATOR_ENUMERATOR(kind, ...) CLPI_ALLOCATOR_##kind,
-  CLPI_ALLOCATORS(CLPI_ALLOCATOR_ENUMERATOR)
-#undef CLPI_ALLOCATOR_ENUMERATOR
-      CLPI_ALLOCATOR_KINDS
+  CLPI_ALLOCATOR_HOST,
+  CLPI_ALLOCATOR_SIMULATED,
+  CLPI_ALLOCATOR_CL_DEFERRED,
+  CLPI_ALLOCATOR_CL_IMMEDIATE,
+  CLPI_ALLOCATOR_CL_SVM,
+  CLPI_ALLOCATOR_CUDA_ASYNC,
+  CLPI_ALLOCATOR_KINDS
 } clpi_allocator_kind;
 
 /* An allocator that is open, and where its memory is. */
@@ -40,13 +85,14 @@ typedef struct clpi_opened {
 
 typedef struct clpi_allocator_row {
   const char *name;
-  clpi_backend backend;
-  bool has_addresses;
+  clpi_backend backend; /* whose devices it is on */
+  bool has_addresses;   /* so that a pool on an arena carves what is asked for */
   clp_status (*create)(const clpi_opened *where, clp_allocator **out); /* NULL: not in this build */
-  const char *calls;
+  const char *calls;                                                   /* in a line */
 } clpi_allocator_row;
 
-/* By kind. */
+/* The one table, by kind: a row, a constructor in allocators.c or opencl.c and a kind are all that
+ * a further allocator takes. */
 extern const clpi_allocator_row clpi_allocators[CLPI_ALLOCATOR_KINDS];
 
 /* Finds an allocator by name, of this build or not. Returns an exit code, with a complaint if it is
@@ -72,21 +118,19 @@ int clpi_allocator_open(const clpi_allocator_choice *choice, clpi_opened *out);
 void clpi_allocator_close(clpi_opened *opened);
 
 /* OpenCL's part (opencl.c, no_opencl.c): makes the context and the queue of what is to be opened on
- * its device; complains about a call that failed with that cl_int. Each returns an exit code, with
- * a complaint if it is not 0. Closing leaves out what is not open. */
+ * its device. Returns an exit code, with a complaint if it is not 0. Closing leaves out what is not
+ * open. */
 int clpi_opencl_open(clpi_opened *opened);
 void clpi_opencl_close(clpi_opened *opened);
-int clpi_opencl_failed(const char *call, int code);
 
 /* Its constructors. */
 clp_status clpi_create_cl_deferred(const clpi_opened *where, clp_allocator **out);
 clp_status clpi_create_cl_immediate(const clpi_opened *where, clp_allocator **out);
 clp_status clpi_create_cl_svm(const clpi_opened *where, clp_allocator **out);
 
-/* For clpool bench: waits for the queue; writes to every byte of blocks, a multiple of 16, and
- * waits for that (from OpenCL 1.2 on); makes the whole buffer a part of itself, and releases that,
- * `times` times. Each returns an exit code, with a complaint if it is not 0. */
-int clpi_opencl_finish(const clpi_opened *opened);
+/* For clpool bench: writes to every byte of `count` blocks, a multiple of 16 (from OpenCL 1.2 on),
+ * and waits for the queue; makes the whole buffer a part of itself, and releases that, `times`
+ * times. Each returns an exit code, with a complaint if it is not 0. */
 int clpi_opencl_fill(const clpi_opened *opened, bool is_svm, const clp_memory *blocks, size_t count,
                      size_t bytes);
 int clpi_opencl_make_parts(clp_memory buffer, size_t bytes, size_t times);

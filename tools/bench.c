@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* clpool bench: what a device's memory costs, as tables and as the file that clpool tune reads. */
+#include "cost_source.h"
+#include "figures.h"
 #include "json.h"
-#include "measure.h"
 #include "options.h"
 #include "output_file.h"
-#include "quantities.h"
-#include "trace/costs.h"
 
 #include <clpool/version.h>
 #include <math.h>
@@ -14,59 +13,39 @@
 
 /* --- output --- */
 
-/* In the order of a block's life; then what is done in its place, whatever its size. */
-static const struct figure {
-  trace_cost_operation operation;
-  const char *title;
-  const char *key; /* in JSON */
-} figures[TRACE_COST_OPERATIONS] = {
-    {TRACE_COST_ALLOCATE, "allocate", "allocate_ns"},
-    {TRACE_COST_FILL_FRESH, "fill fresh", "fill_fresh_ns"},
-    {TRACE_COST_FILL_REUSED, "fill reused", "fill_reused_ns"},
-    {TRACE_COST_FREE, "free", "free_ns"},
-    {TRACE_COST_POOL_PAIR, "pool pair", "pool_pair_ns"},
-    {TRACE_COST_ARENA_PAIR, "arena pair", "arena_pair_ns"},
-    {TRACE_COST_SUB_BUFFER, "sub-buffer", "sub_buffer_ns"},
-};
-
-enum { BY_SIZE = 4 }; /* the first ones are */
-
-static bool is_measured(const trace_cost_table *table, const struct figure *figure)
-{
-  return table->curves[figure->operation].count > 0;
-}
-
 static void print_table(const trace_cost_table *table)
 {
   const trace_cost_curve *sizes = &table->curves[TRACE_COST_ALLOCATE];
   for (clpi_allocator_kind kind = 0; kind < CLPI_ALLOCATOR_KINDS; kind++)
     if (strcmp(table->allocator, clpi_allocators[kind].name) == 0)
-      printf("\n%s: allocate is %s\n", table->allocator, clpi_allocators[kind].calls);
-  printf("%12s", "size");
-  for (size_t i = 0; i < BY_SIZE; i++)
-    if (is_measured(table, &figures[i]))
-      printf("%13s", figures[i].title);
-  puts("");
-  for (size_t j = 0; j < sizes->count; j++) {
-    size_t bytes = sizes->points[j].bytes;
-    printf("%12s", clpi_show_bytes(bytes).text);
-    for (size_t i = 0; i < BY_SIZE; i++)
-      if (is_measured(table, &figures[i]))
-        printf("%13s", clpi_show_time(trace_cost_at(table, figures[i].operation, bytes)).text);
-    puts("");
+      printf("\n%s: allocate is %s\n%12s", table->allocator, clpi_allocators[kind].calls, "size");
+  for (size_t i = 0; i < sizes->count; i++)
+    printf("%13s", clpi_show_bytes(sizes->points[i].bytes).text);
+  for (size_t i = 0; i < TRACE_COST_OPERATIONS; i++) {
+    const trace_cost_curve *curve = &table->curves[i];
+    for (size_t j = 0; j < curve->count; j++) {
+      if (j == 0)
+        printf("\n%12s", trace_cost_names[i]);
+      printf("%13s", clpi_show_time(curve->points[j].nanoseconds).text);
+    }
   }
-  for (size_t i = BY_SIZE; i < TRACE_COST_OPERATIONS; i++)
-    if (is_measured(table, &figures[i]))
-      printf("%12s%13s\n", figures[i].title,
-             clpi_show_time(trace_cost_at(table, figures[i].operation, 1)).text);
+  puts("");
 }
 
-/* Null, if it was not measured. */
-static void write_figure(clpi_json *json, const trace_cost_table *table,
-                         const struct figure *figure, size_t bytes)
+/* Those of pairs, or of the others for blocks of a size; null where nothing was measured. */
+static void write_figures(clpi_json *json, const trace_cost_table *table, bool of_pairs,
+                          size_t bytes)
 {
-  double cost = is_measured(table, figure) ? trace_cost_at(table, figure->operation, bytes) : NAN;
-  clpi_json_number(json, figure->key, cost);
+  for (trace_cost_operation i = 0; i < TRACE_COST_OPERATIONS; i++) {
+    char key[32], *hyphen;
+    bool is_measured = table->curves[i].count > 0;
+    if (trace_cost_is_pair(i) != of_pairs)
+      continue;
+    snprintf(key, sizeof(key), "%s_ns", trace_cost_names[i]);
+    if ((hyphen = strchr(key, '-')))
+      *hyphen = '_';
+    clpi_json_number(json, key, is_measured ? trace_cost_at(table, i, bytes) : (double)NAN);
+  }
 }
 
 static void write_table(clpi_json *json, const trace_cost_table *table)
@@ -74,14 +53,12 @@ static void write_table(clpi_json *json, const trace_cost_table *table)
   const trace_cost_curve *sizes = &table->curves[TRACE_COST_ALLOCATE];
   clpi_json_begin(json, NULL, '{');
   clpi_json_string(json, "allocator", table->allocator);
-  for (size_t i = BY_SIZE; i < TRACE_COST_OPERATIONS; i++)
-    write_figure(json, table, &figures[i], 1);
+  write_figures(json, table, true, 1);
   clpi_json_begin(json, "costs", '[');
-  for (size_t j = 0; j < sizes->count; j++) {
+  for (size_t i = 0; i < sizes->count; i++) {
     clpi_json_begin(json, NULL, '{');
-    clpi_json_unsigned(json, "bytes", sizes->points[j].bytes);
-    for (size_t i = 0; i < BY_SIZE; i++)
-      write_figure(json, table, &figures[i], sizes->points[j].bytes);
+    clpi_json_unsigned(json, "bytes", sizes->points[i].bytes);
+    write_figures(json, table, false, sizes->points[i].bytes);
     clpi_json_end(json, '}');
   }
   clpi_json_end(json, ']');
@@ -92,7 +69,7 @@ static void print(const trace_costs *costs)
 {
   if (*costs->device)
     puts(costs->device);
-  puts("A pair is an allocation and its release, of memory that is there already.");
+  puts("A pair, of memory that is there already, and a sub-buffer take as long for any size.");
   for (size_t i = 0; i < costs->count; i++)
     print_table(&costs->tables[i]);
 }
@@ -176,11 +153,10 @@ const clpi_command clpi_bench_command = {
     .summary = "measure what memory costs on this machine, for clpool tune",
     .usage = "[OPTION]...",
     .about =
-        "Measures what memory costs on this machine: taking it from the device and giving it\n"
-        "back, writing to it for the first time and again, by size; parts of buffers, and the\n"
-        "pairs of allocation and release that a pool and an arena make of that. Figures are\n"
-        "medians, the least of three rounds. An allocator takes about two seconds and at most\n"
-        "128 MiB.\n",
+        "Measures what memory costs on this machine: for five sizes, taking memory from the\n"
+        "device, giving it back, and writing to it for the first time and again; a sub-buffer;\n"
+        "an allocation and its release from a pool, and from an arena. Figures are medians, the\n"
+        "least of three rounds. An allocator takes about two seconds and at most 128 MiB.\n",
     .examples = "  clpool bench\n"
                 "  clpool bench --allocator=cl-immediate --device=1.0 -o my-gpu.csv\n"
                 "  clpool bench --allocator=cuda-async --allocator=cl-immediate --device=1.0 "

@@ -16,7 +16,7 @@ static void answer(const char *before, const char *begin, const char *text)
 
 static void complete_command(const char *begin, bool has_help)
 {
-  for (size_t i = 0; i < clpi_command_count; i++)
+  for (size_t i = 0; clpi_commands[i]; i++)
     answer("", begin, clpi_commands[i]->name);
   if (has_help)
     answer("", begin, "help");
@@ -26,10 +26,9 @@ static void complete_option(const clpi_command *command, const char *begin)
 {
   char name[64];
   for (const clpi_option *option = clpi_options; option->name; option++) {
-    bool takes_value = option->value && option->kind != CLPI_ARENA;
-    if (!clpi_has_option(command, option))
+    if (!(option->commands & command->bit))
       continue;
-    snprintf(name, sizeof(name), "--%s%s", option->name, takes_value ? "=" : "");
+    snprintf(name, sizeof(name), "--%s%s", option->name, option->value ? "=" : "");
     answer("", begin, name);
     snprintf(name, sizeof(name), "-%c", option->letter);
     if (option->letter)
@@ -37,12 +36,14 @@ static void complete_option(const clpi_command *command, const char *begin)
   }
 }
 
-static void complete_value(const clpi_option *option, const char *before, const char *begin)
+static void complete_value(const clpi_command *command, const clpi_option *option,
+                           const char *before, const char *begin)
 {
   bool is_file = option->kind == CLPI_PATH || option->kind == CLPI_OUTPUT;
-  if (option->kind == CLPI_ALLOCATOR || option->kind == CLPI_NAME)
-    for (size_t i = 0; i < CLPI_ALLOCATOR_KINDS; i++)
-      answer(before, begin, clpi_allocators[i].name);
+  if (option->kind == CLPI_ALLOCATOR)
+    for (clpi_allocator_kind i = 0; i < CLPI_ALLOCATOR_KINDS; i++)
+      if (clpi_takes_allocator(command, i))
+        answer(before, begin, clpi_allocators[i].name);
   for (size_t i = 0; option->kind == CLPI_COST && clpi_known_machines[i]; i++)
     answer(before, begin, clpi_known_machines[i]);
   if (option->kind == CLPI_SCALE)
@@ -59,7 +60,7 @@ static const clpi_option *find_option(const clpi_command *command, const char *w
   for (const clpi_option *option = clpi_options; option->name; option++) {
     bool is_it = is_long ? strlen(option->name) == length && !memcmp(option->name, word + 2, length)
                          : word[0] == '-' && word[1] && option->letter == word[1] && !word[2];
-    if (is_it && option->value && option->kind != CLPI_ARENA && clpi_has_option(command, option))
+    if (is_it && option->value && (option->commands & command->bit))
       return option;
   }
   return NULL;
@@ -81,7 +82,7 @@ static void complete_word(const clpi_command *command, size_t count, char **word
   begin = equals ? equals + 1 : begin;
   const clpi_option *option = is_value || !strchr(named, '=') ? find_option(command, named) : NULL;
   if (option)
-    complete_value(option, before, begin);
+    complete_value(command, option, before, begin);
   else if (begin[0] == '-')
     complete_option(command, begin);
   else if (command->operands != CLPI_NO_OPERANDS && !is_value)

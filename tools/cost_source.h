@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Where costs come from: a machine that was measured before, or a file. */
+/* Where costs come from: a machine that was measured before, a file, or a measurement. */
 #ifndef CLPOOL_TOOLS_COST_SOURCE_H
 #define CLPOOL_TOOLS_COST_SOURCE_H
 
+#include "allocators.h"
 #include "trace/costs.h"
 
 /* A figure of the cost files that are in this program. */
@@ -19,5 +20,10 @@ extern const char *const clpi_known_machines[];  /* the last is NULL */
 /* Reads what --cost=`source` names: a known machine, or else a cost file, "-" for standard input.
  * Returns an exit code, with a complaint if it is not 0. */
 int clpi_costs_open(const char *source, trace_costs *costs);
+
+/* Measures an allocator and adds its costs, in about two seconds. At most 128 MiB are taken.
+ * Figures are medians, the least of three rounds. Shows a progress bar. Returns an exit code, with
+ * a complaint if it is not 0. */
+int clpi_measure_costs(const clpi_allocator_choice *choice, trace_costs *costs);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finding a device in the list of them, and CUDA's part of the list. */
-#include "devices.h"
+#include "allocators.h"
 
 #include <clpool/cuda.h>
 #include <stdio.h>

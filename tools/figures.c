@@ -42,20 +42,61 @@ void clpi_write_figures(clpi_json *json, const clpi_figure *figures, size_t coun
 
 clpi_shown clpi_show_figure(const clpi_figure *figure)
 {
-  clpi_shown address;
-  snprintf(address.text, sizeof(address.text), "%#" PRIx64, figure->value.count);
+  clpi_shown number;
+  bool is_address = figure->kind == CLPI_ADDRESS;
+  snprintf(number.text, sizeof(number.text), is_address ? "%#" PRIx64 : "%" PRIu64,
+           figure->value.count);
   return figure->kind == CLPI_BYTES     ? clpi_show_bytes(figure->value.count)
          : figure->kind == CLPI_TIME    ? clpi_show_time(figure->value.ratio)
          : figure->kind == CLPI_RATIO   ? clpi_show_ratio(figure->value.ratio)
          : figure->kind == CLPI_ELAPSED ? clpi_show_elapsed(figure->value.count)
-         : figure->kind == CLPI_ADDRESS ? address
-                                        : clpi_show_count(figure->value.count);
+                                        : number;
 }
 
 double clpi_figure_value(const clpi_figure *figure)
 {
   return figure->kind == CLPI_TIME || figure->kind == CLPI_RATIO ? figure->value.ratio
                                                                  : (double)figure->value.count;
+}
+
+/* Rounded, no value is as much as one of the next unit. */
+clpi_shown clpi_show_bytes(uint64_t bytes)
+{
+  static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  clpi_shown shown;
+  if (bytes < 1024) {
+    snprintf(shown.text, sizeof(shown.text), "%" PRIu64 " bytes", bytes);
+    return shown;
+  }
+  double value = (double)bytes / 1024.0;
+  size_t unit = 0;
+  while (value >= 1023.995 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+    value /= 1024.0;
+    unit++;
+  }
+  snprintf(shown.text, sizeof(shown.text), "%.2f %s", value, units[unit]);
+  return shown;
+}
+
+clpi_shown clpi_show_time(double nanoseconds)
+{
+  static const char *const units[] = {"ns", "us", "ms", "s"};
+  double value = nanoseconds;
+  size_t unit = 0;
+  while (value >= 999.5 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+    value /= 1000.0;
+    unit++;
+  }
+  clpi_shown shown;
+  snprintf(shown.text, sizeof(shown.text), "%.3g %s", value, units[unit]);
+  return shown;
+}
+
+clpi_shown clpi_show_ratio(double ratio)
+{
+  clpi_shown shown;
+  snprintf(shown.text, sizeof(shown.text), "%.2f", ratio);
+  return shown;
 }
 
 clpi_shown clpi_show_grouped(uint64_t count)

@@ -1,68 +1,119 @@
 /* SPDX-License-Identifier: MIT */
 /* clpool info: the version, the allocators, and every OpenCL platform and device, and CUDA's. */
 #include "allocators.h"
-#include "devices.h"
+#include "figures.h"
 #include "json.h"
 #include "options.h"
-#include "quantities.h"
 
 #include <clpool/version.h>
 #include <stdio.h>
+#include <string.h>
 
-static void print_text(const char *label, const char *text)
+/* Each tells one figure: to `json`, or with NULL to people. What is empty is null, or unknown. */
+static void tell_text(clpi_json *json, const char *key, const char *title, const char *text)
 {
-  printf("    %-21s %s\n", label, text && *text ? text : "unknown");
+  const char *known = text && *text ? text : NULL;
+  if (json)
+    clpi_json_string(json, key, known);
+  else
+    printf("    %-21s %s\n", title, known ? known : "unknown");
 }
 
-static void print_bytes(const char *label, uint64_t bytes)
+static void tell_bytes(clpi_json *json, const char *key, const char *title, uint64_t bytes)
 {
-  print_text(label, bytes > 0 ? clpi_show_bytes(bytes).text : NULL);
+  if (json)
+    clpi_json_unsigned(json, key, bytes);
+  else
+    tell_text(NULL, key, title, bytes > 0 ? clpi_show_bytes(bytes).text : NULL);
 }
 
-/* Of CL_DEVICE_SVM_COARSE_GRAIN_BUFFER, which is 1, and the bits above it. */
-static const char *const svm_kinds[] = {"coarse-grain buffer", "fine-grain buffer",
-                                        "fine-grain system", "atomics"};
-
-enum { SVM_KINDS = sizeof(svm_kinds) / sizeof(svm_kinds[0]) };
-
-static void print_svm(const clpi_device *device)
+static void tell_bool(clpi_json *json, const char *key, const char *title, bool value)
 {
-  const char *separator = "";
-  printf("    %-21s ", "SVM");
-  for (size_t i = 0; i < SVM_KINDS; i++)
-    if (device->svm >> i & 1) {
-      printf("%s%s", separator, svm_kinds[i]);
-      separator = ", ";
+  if (json)
+    clpi_json_bool(json, key, value);
+  else
+    tell_text(NULL, key, title, value ? "yes" : "no");
+}
+
+static void tell_svm(clpi_json *json, uint64_t kinds)
+{
+  /* Of CL_DEVICE_SVM_COARSE_GRAIN_BUFFER, which is 1, and the bits above it. */
+  static const char *const names[] = {"coarse-grain buffer", "fine-grain buffer",
+                                      "fine-grain system", "atomics"};
+  char text[80] = "";
+  if (json)
+    clpi_json_begin(json, "svm", '[');
+  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    if (kinds >> i & 1) {
+      if (json)
+        clpi_json_string(json, NULL, names[i]);
+      strcat(strcat(text, *text ? ", " : ""), names[i]);
     }
-  puts(device->svm ? "" : device->opencl >= 200 ? "none" : "none (before OpenCL 2.0)");
+  if (json)
+    clpi_json_end(json, ']');
+  else
+    tell_text(NULL, NULL, "SVM", *text ? text : "none");
 }
 
-static void print_device(const clpi_device *device)
+static void tell_device(clpi_json *json, const clpi_device *device)
 {
-  printf("  device %s: %s\n", device->id, *device->name ? device->name : "unknown");
-  if (device->backend == CLPI_CUDA) {
-    print_bytes("memory", device->bytes);
-    print_text("memory pools", device->has_mempools ? "yes" : "no");
-    return;
+  if (json) {
+    clpi_json_begin(json, NULL, '{');
+    if (device->backend == CLPI_CUDA)
+      clpi_json_unsigned(json, "id", device->number);
+    else
+      clpi_json_string(json, "id", device->id);
+    tell_text(json, "name", NULL, device->name);
+  } else {
+    printf("  device %s: %s\n", device->id, *device->name ? device->name : "unknown");
   }
-  print_text("version", device->version);
-  print_text("driver", device->driver);
-  print_text("type", device->type);
-  print_bytes("global memory", device->bytes);
-  print_bytes("largest block", device->max_block_bytes);
-  print_bytes("base alignment", device->alignment_bytes);
-  print_svm(device);
-  print_text("immediate allocation", device->opencl >= 120 ? "clEnqueueMigrateMemObjects"
-                                                           : "a small write (before OpenCL 1.2)");
+  if (device->backend == CLPI_CUDA) {
+    tell_bytes(json, "memory_bytes", "memory", device->bytes);
+    tell_bool(json, "memory_pools", "memory pools", device->has_mempools);
+  } else {
+    tell_text(json, "version", "version", device->version);
+    tell_text(json, "driver", "driver", device->driver);
+    tell_text(json, "type", "type", device->type);
+    tell_bytes(json, "global_memory_bytes", "global memory", device->bytes);
+    tell_bytes(json, "max_allocation_bytes", "largest block", device->max_block_bytes);
+    tell_bytes(json, "base_alignment_bytes", "base alignment", device->alignment_bytes);
+    tell_svm(json, device->svm);
+    tell_bool(json, "migrates", "migrates memory", device->opencl >= 120);
+  }
+  if (json)
+    clpi_json_end(json, '}');
 }
 
-static void print_platform(const clpi_platform *platform, size_t number)
+/* Those of one OpenCL platform, or of CUDA, whose platform is 0. */
+static void tell_devices(clpi_json *json, const clpi_devices *list, clpi_backend backend,
+                         size_t platform)
 {
-  printf("\nplatform %zu: %s\n", number, *platform->name ? platform->name : "unknown");
-  print_text("version", platform->version);
-  print_text("vendor", platform->vendor);
-  if (platform->missing)
+  if (json)
+    clpi_json_begin(json, "devices", '[');
+  for (const clpi_device *device = list->devices; device < list->devices + list->count; device++)
+    if (device->backend == backend && device->platform == platform)
+      tell_device(json, device);
+  if (json)
+    clpi_json_end(json, ']');
+}
+
+static void tell_platform(clpi_json *json, const clpi_devices *list, size_t number)
+{
+  const clpi_platform *platform = &list->platforms[number];
+  if (json) {
+    clpi_json_begin(json, NULL, '{');
+    clpi_json_unsigned(json, "id", number);
+    tell_text(json, "name", NULL, platform->name);
+  } else {
+    printf("\nplatform %zu: %s\n", number, *platform->name ? platform->name : "unknown");
+  }
+  tell_text(json, "version", "version", platform->version);
+  tell_text(json, "vendor", "vendor", platform->vendor);
+  if (!json && platform->missing)
     printf("  no devices (%s)\n", platform->missing);
+  tell_devices(json, list, CLPI_OPENCL, number);
+  if (json)
+    clpi_json_end(json, '}');
 }
 
 static void print_all(const clpi_devices *list)
@@ -74,67 +125,11 @@ static void print_all(const clpi_devices *list)
                                      : "missing: this clpool was built without OpenCL");
   if (list->platform_count == 0)
     printf("\nOpenCL: none: %s\n", list->missing[CLPI_OPENCL]);
-  const clpi_device *device = list->devices, *end = device + list->count;
-  for (size_t i = 0; i < list->platform_count; i++) {
-    print_platform(&list->platforms[i], i);
-    for (; device < end && device->backend == CLPI_OPENCL && device->platform == i; device++)
-      print_device(device);
-  }
+  for (size_t i = 0; i < list->platform_count; i++)
+    tell_platform(NULL, list, i);
   printf("\nCUDA%s%s\n", *list->cuda_version ? " " : ": none: ",
          *list->cuda_version ? list->cuda_version : list->missing[CLPI_CUDA]);
-  for (; device < end; device++)
-    print_device(device);
-}
-
-/* Empty texts are null. */
-static void write_text(clpi_json *json, const char *key, const char *text)
-{
-  clpi_json_string(json, key, text && *text ? text : NULL);
-}
-
-static void write_opencl_device(clpi_json *json, const clpi_device *device)
-{
-  clpi_json_string(json, "id", device->id);
-  write_text(json, "name", device->name);
-  write_text(json, "version", device->version);
-  write_text(json, "driver", device->driver);
-  write_text(json, "type", device->type);
-  clpi_json_unsigned(json, "global_memory_bytes", device->bytes);
-  clpi_json_unsigned(json, "max_allocation_bytes", device->max_block_bytes);
-  clpi_json_unsigned(json, "base_alignment_bytes", device->alignment_bytes);
-  clpi_json_begin(json, "svm", '[');
-  for (size_t i = 0; i < SVM_KINDS; i++)
-    if (device->svm >> i & 1)
-      clpi_json_string(json, NULL, svm_kinds[i]);
-  clpi_json_end(json, ']');
-  clpi_json_bool(json, "migrates", device->opencl >= 120);
-}
-
-static void write_cuda_device(clpi_json *json, const clpi_device *device)
-{
-  clpi_json_unsigned(json, "id", device->number);
-  write_text(json, "name", device->name);
-  clpi_json_unsigned(json, "memory_bytes", device->bytes);
-  clpi_json_bool(json, "memory_pools", device->has_mempools);
-}
-
-/* Those of one OpenCL platform, or of CUDA, whose platform is 0. */
-static void write_devices(clpi_json *json, const clpi_devices *list, clpi_backend backend,
-                          size_t platform)
-{
-  clpi_json_begin(json, "devices", '[');
-  for (size_t i = 0; i < list->count; i++) {
-    const clpi_device *device = &list->devices[i];
-    if (device->backend != backend || device->platform != platform)
-      continue;
-    clpi_json_begin(json, NULL, '{');
-    if (backend == CLPI_OPENCL)
-      write_opencl_device(json, device);
-    else
-      write_cuda_device(json, device);
-    clpi_json_end(json, '}');
-  }
-  clpi_json_end(json, ']');
+  tell_devices(NULL, list, CLPI_CUDA, 0);
 }
 
 static void print_json(const clpi_devices *list)
@@ -149,21 +144,13 @@ static void print_json(const clpi_devices *list)
   clpi_json_end(&json, ']');
   clpi_json_bool(&json, "opencl", clpi_allocators[CLPI_ALLOCATOR_CL_DEFERRED].create != NULL);
   clpi_json_begin(&json, "platforms", '[');
-  for (size_t i = 0; i < list->platform_count; i++) {
-    const clpi_platform *platform = &list->platforms[i];
-    clpi_json_begin(&json, NULL, '{');
-    clpi_json_unsigned(&json, "id", i);
-    write_text(&json, "name", platform->name);
-    write_text(&json, "version", platform->version);
-    write_text(&json, "vendor", platform->vendor);
-    write_devices(&json, list, CLPI_OPENCL, i);
-    clpi_json_end(&json, '}');
-  }
+  for (size_t i = 0; i < list->platform_count; i++)
+    tell_platform(&json, list, i);
   clpi_json_end(&json, ']');
   clpi_json_begin(&json, "cuda", '{');
-  write_text(&json, "version", list->cuda_version);
+  tell_text(&json, "version", NULL, list->cuda_version);
   clpi_json_string(&json, "missing", *list->cuda_version ? NULL : list->missing[CLPI_CUDA]);
-  write_devices(&json, list, CLPI_CUDA, 0);
+  tell_devices(&json, list, CLPI_CUDA, 0);
   clpi_json_end(&json, '}');
   clpi_json_end(&json, '}');
 }
@@ -185,10 +172,11 @@ const clpi_command clpi_info_command = {
     .name = "info",
     .summary = "show the allocators, and the OpenCL and CUDA devices of this machine",
     .usage = "[OPTION]...",
-    .about = "Shows the version, the allocators, and every OpenCL platform and device: memory,\n"
-             "largest block, alignment, and what matters for allocating on it; and every CUDA\n"
-             "device with its memory, or why there is none. A device's number, such as 0.0, or 0\n"
-             "on CUDA, is what --device of the other commands takes.\n",
+    .about =
+        "Shows the version, the allocators, every OpenCL platform and device with its memory,\n"
+        "largest block, alignment and what else matters for allocating, and every CUDA\n"
+        "device with its memory. If there are none, it says why. A device's number, such as\n"
+        "0.0, or 0 on CUDA, is what --device of the other commands takes.\n",
     .examples = "  clpool info\n"
                 "  clpool info --json\n",
     .run = run,

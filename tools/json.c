@@ -61,9 +61,9 @@ void clpi_json_end(clpi_json *json, char bracket)
   if (json->has_sibling)
     new_line(json);
   putc(bracket, json->file);
-  json->has_sibling = true;
   if (json->depth == 0)
     putc('\n', json->file);
+  json->has_sibling = true;
 }
 
 void clpi_json_string(clpi_json *json, const char *key, const char *value)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A document begins with the file alone. */
+/* Begins as {.file = FILE}, for one object, with which a line ends. */
 typedef struct clpi_json {
   FILE *file;
   unsigned depth;
@@ -15,9 +15,8 @@ typedef struct clpi_json {
 } clpi_json;
 
 /* Each writes one value: a member of the object it is in under the name `key`, or, with a NULL key,
- * an element of an array or the document itself. An object is between '{' and '}', an array between
- * '[' and ']'. */
-void clpi_json_begin(clpi_json *json, const char *key, char bracket);
+ * an element of an array or the document itself. */
+void clpi_json_begin(clpi_json *json, const char *key, char bracket); /* an object's or array's */
 void clpi_json_end(clpi_json *json, char bracket);
 void clpi_json_string(clpi_json *json, const char *key, const char *value); /* NULL: null */
 void clpi_json_unsigned(clpi_json *json, const char *key, uint64_t value);

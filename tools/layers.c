@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "layers.h"
 
-#include "devices.h"
+#include "allocators.h"
 #include "program.h"
 
 #include <dlfcn.h>

@@ -12,14 +12,12 @@
 
 const clpi_command *const clpi_commands[] = {
     &clpi_info_command, &clpi_record_command, &clpi_run_command,    &clpi_replay_command,
-    &clpi_tune_command, &clpi_bench_command,  &clpi_report_command,
+    &clpi_tune_command, &clpi_bench_command,  &clpi_report_command, NULL,
 };
-enum { COMMANDS = sizeof(clpi_commands) / sizeof(clpi_commands[0]) };
-const size_t clpi_command_count = COMMANDS;
 
 const clpi_command *clpi_find_command(const char *name)
 {
-  for (size_t i = 0; i < COMMANDS; i++)
+  for (size_t i = 0; clpi_commands[i]; i++)
     if (strcmp(clpi_commands[i]->name, name) == 0)
       return clpi_commands[i];
   return NULL;
@@ -33,10 +31,11 @@ static int no_such(const char *what, const char *text, const char *nearest)
 
 static int unknown_command(const char *name)
 {
-  const char *names[COMMANDS + 1] = {NULL};
-  for (size_t i = 0; i < COMMANDS; i++)
-    names[i] = clpi_commands[i]->name;
-  return no_such("command", name, clpi_nearest(name, names));
+  const char *nearest = NULL;
+  for (size_t i = 0; clpi_commands[i]; i++)
+    if (clpi_is_almost(name, clpi_commands[i]->name))
+      nearest = clpi_commands[i]->name;
+  return no_such("command", name, nearest);
 }
 
 static void print_help(void)
@@ -45,7 +44,7 @@ static void print_help(void)
        "Pools of device memory: what this machine has, and what pooling does for a program.\n"
        "\n"
        "Commands:");
-  for (size_t i = 0; i < COMMANDS; i++)
+  for (size_t i = 0; clpi_commands[i]; i++)
     printf("  %-8s %s\n", clpi_commands[i]->name, clpi_commands[i]->summary);
   puts("  help     explain a command: clpool help COMMAND\n"
        "\n"
@@ -64,8 +63,15 @@ static void print_help(void)
        "Exit codes: 0 success; 1 the run failed; 2 wrong use, or a trace that cannot be read.");
 }
 
+static bool is_one_of(const char *argument, const char *one, const char *other)
+{
+  return strcmp(argument, one) == 0 || strcmp(argument, other) == 0;
+}
+
 static int help(const char *name, const char *extra)
 {
+  if (name && (is_one_of(name, "--help", "-h") || strcmp(name, "help") == 0))
+    name = NULL;
   const clpi_command *command = name ? clpi_find_command(name) : NULL;
   if (extra)
     return clpi_misuse("there is no argument \"%s\" (see clpool --help)", extra);
@@ -96,11 +102,6 @@ static int run_command(const clpi_command *command, int argc, char **argv)
   return code;
 }
 
-static bool is_one_of(const char *argument, const char *one, const char *other)
-{
-  return strcmp(argument, one) == 0 || strcmp(argument, other) == 0;
-}
-
 /* Where standard input, output or error is closed, a file would be opened in its place, and get
  * what is meant for it. What is there instead can be neither read nor written. */
 static void hold_standard_descriptors(void)
@@ -117,7 +118,6 @@ int main(int argc, char **argv)
   hold_standard_descriptors();
   if (argc < 2)
     return clpi_misuse("a command is missing (see clpool --help)");
-  static const char *const own_options[] = {"--help", "--version", NULL};
   const char *first = argv[1];
   if (strcmp(first, "--complete") == 0) { /* for the shells' completion */
     clpi_complete((size_t)argc - 2, argv + 2);
@@ -130,7 +130,10 @@ int main(int argc, char **argv)
     return clpi_finish_output(CLPI_EXIT_SUCCESS);
   }
   if (first[0] == '-')
-    return no_such("option", first, clpi_nearest(first, own_options));
+    return no_such("option", first,
+                   clpi_is_almost(first, "--help")      ? "--help"
+                   : clpi_is_almost(first, "--version") ? "--version"
+                                                        : NULL);
   const clpi_command *command = clpi_find_command(first);
   return command ? run_command(command, argc - 1, argv + 1) : unknown_command(first);
 }

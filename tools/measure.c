@@ -4,7 +4,7 @@
  * are freed before the next, so what is measured is the driver's work to make and end blocks, and
  * not one block that it keeps at hand. Blocks are freed after they were written to, as programs do:
  * to free pages costs, too. */
-#include "measure.h"
+#include "cost_source.h"
 
 #include "program.h"
 #include "progress.h"
@@ -63,8 +63,8 @@ static int allocate(measurement *it)
   }
   if (status)
     return clpi_failed(status);
-  return it->kind == CLPI_ALLOCATOR_CL_IMMEDIATE ? clpi_opencl_finish(&it->opened)
-                                                 : CLPI_EXIT_SUCCESS;
+  return it->kind == CLPI_ALLOCATOR_CL_IMMEDIATE ? clpi_opencl_fill(&it->opened, false, NULL, 0, 0)
+                                                 : CLPI_EXIT_SUCCESS; /* it waits for the queue */
 }
 
 static int fill(measurement *it)
@@ -115,24 +115,18 @@ static int use_arena(measurement *it)
   return status ? clpi_failed(status) : CLPI_EXIT_SUCCESS;
 }
 
-static const struct step {
-  trace_cost_operation operation;
-  int (*run)(measurement *it);
-  bool is_pair;
-} steps[TRACE_COST_OPERATIONS] = {
-    {TRACE_COST_ALLOCATE, allocate, false}, {TRACE_COST_FILL_FRESH, fill, false},
-    {TRACE_COST_FILL_REUSED, fill, false},  {TRACE_COST_SUB_BUFFER, make_parts, true},
-    {TRACE_COST_POOL_PAIR, use_pool, true}, {TRACE_COST_ARENA_PAIR, use_arena, true},
-    {TRACE_COST_FREE, free_blocks, false},
-};
+/* By operation, which is the order of a batch. */
+static int (*const steps[TRACE_COST_OPERATIONS])(measurement *it) = {
+    allocate, fill, fill, make_parts, use_pool, use_arena, free_blocks};
 
 /* CUDA's public interface here has no way to write to memory, whose first use costs a GPU nothing
  * more than any other; OpenCL has one from 1.2 on. A part of an address is no object. */
-static bool is_measured(const measurement *it, const struct step *step)
+static bool is_measured(const measurement *it, trace_cost_operation operation)
 {
   bool can_fill = it->kind == CLPI_ALLOCATOR_HOST || it->opened.device.opencl >= 120;
-  return (!step->is_pair || it->bytes == PAIR_BYTES) && (step->run != fill || can_fill) &&
-         (step->run != make_parts || !clpi_allocators[it->kind].has_addresses);
+  return (!trace_cost_is_pair(operation) || it->bytes == PAIR_BYTES) &&
+         (steps[operation] != fill || can_fill) &&
+         (operation != TRACE_COST_SUB_BUFFER || !clpi_allocators[it->kind].has_addresses);
 }
 
 /* --- Batches --- */
@@ -145,13 +139,13 @@ static int run_batch(measurement *it, size_t sample)
   if (it->kind == CLPI_ALLOCATOR_HOST || (type && strcmp(type, "CPU") == 0))
     malloc_trim(0); /* so that blocks are new pages, as they are for a program that grows */
 #endif
-  for (const struct step *step = steps; step < steps + TRACE_COST_OPERATIONS && !code; step++) {
-    if (!is_measured(it, step))
+  for (trace_cost_operation i = 0; i < TRACE_COST_OPERATIONS && !code; i++) {
+    if (!is_measured(it, i))
       continue;
     uint64_t begin = clpi_now();
-    code = step->run(it);
-    double times = step->is_pair ? PAIRS : (double)it->wanted;
-    it->samples[step->operation][sample] = (double)(clpi_now() - begin) / times;
+    code = steps[i](it);
+    double times = trace_cost_is_pair(i) ? PAIRS : (double)it->wanted;
+    it->samples[i][sample] = (double)(clpi_now() - begin) / times;
   }
   return code;
 }
@@ -171,10 +165,9 @@ static int measure_size(measurement *it, size_t size)
   for (uint64_t end = clpi_now() + round_nanoseconds;
        !code && (count < FEWEST_SAMPLES || (count < MOST_SAMPLES && clpi_now() < end)); count++)
     code = run_batch(it, count);
-  for (size_t i = 0; i < TRACE_COST_OPERATIONS && !code; i++)
-    if (is_measured(it, &steps[i])) {
-      double *samples = it->samples[steps[i].operation];
-      double *least = &it->least[size][steps[i].operation];
+  for (trace_cost_operation i = 0; i < TRACE_COST_OPERATIONS && !code; i++)
+    if (is_measured(it, i)) {
+      double *samples = it->samples[i], *least = &it->least[size][i];
       qsort(samples, count, sizeof(*samples), compare);
       double median = (samples[(count - 1) / 2] + samples[count / 2]) / 2;
       *least = *least > 0 ? MIN(*least, median) : median;

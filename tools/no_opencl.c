@@ -19,17 +19,11 @@ void clpi_opencl_close(clpi_opened *opened)
   (void)opened;
 }
 
-int clpi_opencl_finish(const clpi_opened *opened)
-{
-  (void)opened;
-  return CLPI_EXIT_FAILED;
-}
-
 int clpi_opencl_fill(const clpi_opened *opened, bool is_svm, const clp_memory *blocks, size_t count,
                      size_t bytes)
 {
-  (void)is_svm, (void)blocks, (void)count, (void)bytes;
-  return clpi_opencl_finish(opened);
+  (void)opened, (void)is_svm, (void)blocks, (void)count, (void)bytes;
+  return CLPI_EXIT_FAILED;
 }
 
 int clpi_opencl_make_parts(clp_memory buffer, size_t bytes, size_t times)

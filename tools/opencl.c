@@ -12,23 +12,11 @@
 
 /* --- listing --- */
 
-static void ask_text(cl_device_id id, cl_device_info what, char text[CLPI_TEXT_BYTES])
+/* Zeros where the driver does not tell. */
+static void ask(cl_device_id id, cl_device_info what, void *value, size_t bytes)
 {
-  if (clGetDeviceInfo(id, what, CLPI_TEXT_BYTES, text, NULL))
-    *text = '\0';
-}
-
-static uint64_t ask_number(cl_device_id id, cl_device_info what)
-{
-  cl_ulong value = 0;
-  return clGetDeviceInfo(id, what, sizeof(value), &value, NULL) ? 0 : value;
-}
-
-static uint64_t ask_alignment(cl_device_id id)
-{
-  cl_uint bits = 0;
-  cl_int code = clGetDeviceInfo(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(bits), &bits, NULL);
-  return code ? 0 : bits / 8;
+  if (clGetDeviceInfo(id, what, bytes, value, NULL))
+    memset(value, 0, bytes);
 }
 
 /* A version text begins with "OpenCL major.minor". */
@@ -47,7 +35,8 @@ static const char *ask_type(cl_device_id id)
                {CL_DEVICE_TYPE_GPU, "GPU"},
                {CL_DEVICE_TYPE_ACCELERATOR, "accelerator"},
                {CL_DEVICE_TYPE_CUSTOM, "custom"}};
-  uint64_t type = ask_number(id, CL_DEVICE_TYPE);
+  cl_device_type type;
+  ask(id, CL_DEVICE_TYPE, &type, sizeof(type));
   for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
     if (type & types[i].flag)
       return types[i].name;
@@ -57,6 +46,7 @@ static const char *ask_type(cl_device_id id)
 static void add_device(clpi_devices *list, unsigned number, cl_device_id id)
 {
   clpi_device *device = clpi_devices_add(list);
+  cl_uint alignment_bits;
   if (!device)
     return;
   device->backend = CLPI_OPENCL;
@@ -64,16 +54,17 @@ static void add_device(clpi_devices *list, unsigned number, cl_device_id id)
   device->number = number;
   device->handle = id;
   snprintf(device->id, sizeof(device->id), "%u.%u", device->platform, number);
-  ask_text(id, CL_DEVICE_NAME, device->name);
-  ask_text(id, CL_DEVICE_VERSION, device->version);
-  ask_text(id, CL_DRIVER_VERSION, device->driver);
+  ask(id, CL_DEVICE_NAME, device->name, CLPI_TEXT_BYTES);
+  ask(id, CL_DEVICE_VERSION, device->version, CLPI_TEXT_BYTES);
+  ask(id, CL_DRIVER_VERSION, device->driver, CLPI_TEXT_BYTES);
   device->opencl = read_version(device->version);
   device->type = ask_type(id);
-  device->bytes = ask_number(id, CL_DEVICE_GLOBAL_MEM_SIZE);
-  device->max_block_bytes = ask_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
-  device->alignment_bytes = ask_alignment(id);
+  ask(id, CL_DEVICE_GLOBAL_MEM_SIZE, &device->bytes, sizeof(cl_ulong));
+  ask(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, &device->max_block_bytes, sizeof(cl_ulong));
+  ask(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN, &alignment_bits, sizeof(alignment_bits));
+  device->alignment_bytes = alignment_bits / 8;
   if (device->opencl >= 200)
-    device->svm = ask_number(id, CL_DEVICE_SVM_CAPABILITIES);
+    ask(id, CL_DEVICE_SVM_CAPABILITIES, &device->svm, sizeof(device->svm));
 }
 
 static void add_platform(clpi_devices *list, cl_platform_id id)
@@ -112,7 +103,7 @@ void clpi_list_opencl(clpi_devices *list)
 
 /* --- allocators --- */
 
-int clpi_opencl_failed(const char *call, int code)
+static int failed(const char *call, int code)
 {
   return clpi_complain("%s failed with OpenCL's code %d", call, code);
 }
@@ -123,9 +114,9 @@ int clpi_opencl_open(clpi_opened *opened)
   cl_int code;
   opened->context = clCreateContext(NULL, 1, &id, NULL, NULL, &code);
   if (code)
-    return clpi_opencl_failed("clCreateContext", code);
+    return failed("clCreateContext", code);
   opened->queue = clCreateCommandQueue(opened->context, id, 0, &code);
-  return code ? clpi_opencl_failed("clCreateCommandQueue", code) : CLPI_EXIT_SUCCESS;
+  return code ? failed("clCreateCommandQueue", code) : CLPI_EXIT_SUCCESS;
 }
 
 void clpi_opencl_close(clpi_opened *opened)
@@ -154,12 +145,6 @@ clp_status clpi_create_cl_svm(const clpi_opened *where, clp_allocator **out)
 
 /* --- what clpool bench does to blocks --- */
 
-int clpi_opencl_finish(const clpi_opened *opened)
-{
-  cl_int code = clFinish(opened->queue);
-  return code ? clpi_opencl_failed("clFinish", code) : CLPI_EXIT_SUCCESS;
-}
-
 int clpi_opencl_fill(const clpi_opened *opened, bool is_svm, const clp_memory *blocks, size_t count,
                      size_t bytes)
 {
@@ -171,8 +156,9 @@ int clpi_opencl_fill(const clpi_opened *opened, bool is_svm, const clp_memory *b
                   : clEnqueueFillBuffer(opened->queue, (cl_mem)blocks[i], zeros, sizeof(zeros), 0,
                                         bytes, 0, NULL, NULL);
   if (code)
-    return clpi_opencl_failed(is_svm ? "clEnqueueSVMMemFill" : "clEnqueueFillBuffer", code);
-  return clpi_opencl_finish(opened);
+    return failed(is_svm ? "clEnqueueSVMMemFill" : "clEnqueueFillBuffer", code);
+  code = clFinish(opened->queue);
+  return code ? failed("clFinish", code) : CLPI_EXIT_SUCCESS;
 }
 
 int clpi_opencl_make_parts(clp_memory buffer, size_t bytes, size_t times)
@@ -185,5 +171,5 @@ int clpi_opencl_make_parts(clp_memory buffer, size_t bytes, size_t times)
     if (!code)
       clReleaseMemObject(part);
   }
-  return code ? clpi_opencl_failed("clCreateSubBuffer", code) : CLPI_EXIT_SUCCESS;
+  return code ? failed("clCreateSubBuffer", code) : CLPI_EXIT_SUCCESS;
 }

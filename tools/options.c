@@ -4,15 +4,18 @@
 
 #include "layers.h"
 #include "output_file.h"
-#include "quantities.h"
+#include "trace/event.h"
 
 #include <clpool/bin.h>
 #include <clpool/bytes.h>
 #include <getopt.h>
 #include <limits.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 enum {
   ALL = CLPI_INFO | CLPI_RECORD | CLPI_RUN | CLPI_REPLAY | CLPI_TUNE | CLPI_REPORT | CLPI_BENCH,
@@ -25,75 +28,78 @@ enum {
 
 #define FIELD(name) offsetof(clpi_arguments, name)
 
+/* The next line of a help. */
+#define NEXT "\n                       "
+
 const clpi_option clpi_options[] = {
     {"output", 'o', "FILE", CLPI_RECORD, CLPI_PATH, FIELD(output),
-     .help = "where the trace goes; made or emptied. With %p, each process\n"
-             "that uses OpenCL has a file of its own, with its id there"},
+     .help = "write the trace to FILE, which is created or emptied. %p in its" NEXT
+             "name becomes the process id: each process has a file of its own"},
     {"stacks", 0, NULL, CLPI_RECORD, CLPI_FLAG, FIELD(has_stacks),
-     .help = "record where the program asks for memory, too: C's call stacks,\n"
-             "and Python's, for clpool report; costs microseconds an allocation",
+     .help = "also record the call stack of each allocation, of C and of Python," NEXT
+             "for clpool report; this takes up to 6 us an allocation",
      .variable = "CLPOOL_LAYER_STACKS"},
     {"output", 'o', "FILE", CLPI_REPORT, CLPI_OUTPUT, FIELD(output),
      .help = "write a page for browsers, one file that needs no network"},
     {"folded", 0, "FILE", CLPI_REPORT, CLPI_OUTPUT, FIELD(folded),
-     .help = "write the stacks of what was in use at the peak, for speedscope\n"
+     .help = "write the stacks of what was in use at the peak, for speedscope" NEXT
              "and flamegraph.pl"},
     {"perfetto", 0, "FILE", CLPI_REPORT, CLPI_OUTPUT, FIELD(perfetto),
-     .help = "write counters over the trace's time, which ui.perfetto.dev and\n"
+     .help = "write counters over the trace's time, which ui.perfetto.dev and" NEXT
              "chrome://tracing open"},
     {"time", 0, "NS", CLPI_TUNE, CLPI_NUMBER, FIELD(most_ns),
-     .help = "how much longer an operation may take than with the quickest\n"
-             "setting, 500 nanoseconds by default: of such settings, the one\n"
-             "that takes the least memory is recommended",
+     .help = "recommend the least memory among the settings whose operations take" NEXT
+             "at most NS nanoseconds longer than with the quickest one; 500 by" NEXT "default",
      .most = MOST_NS},
     {"cost", 0, "SOURCE", CLPI_TUNE, CLPI_COST, FIELD(cost),
-     .help = "what the device's memory costs: a file of clpool bench, or a\n"
-             "machine that was measured before (nvidia-h200, the default, or\n"
-             "pocl-cpu)"},
-    {"allocator", 0, "NAME", CLPI_TUNE, CLPI_NAME, FIELD(costs_of),
-     .help = "whose costs those are; cl-immediate by default"},
+     .help = "what the device's memory costs: a file that clpool bench wrote, or" NEXT
+             "a table that is built in (nvidia-h200, the default, or pocl-cpu)"},
+    {"allocator", 0, "NAME", CLPI_TUNE, CLPI_ALLOCATOR, FIELD(choice),
+     .help = "the allocator whose costs count; cl-immediate by default"},
     {"allocator", 0, "NAME", CLPI_REPLAY, CLPI_ALLOCATOR, FIELD(choice),
-     .help = "where the memory comes from; simulated by default: no memory at\n"
-             "all"},
+     .help = "where memory comes from; by default simulated, which needs neither" NEXT
+             "a device nor memory"},
     {"allocator", 0, "NAME", CLPI_BENCH, CLPI_ALLOCATOR, FIELD(choice),
-     .help = "what to measure, as often as you like; the host's memory and what\n"
-             "the OpenCL device has by default"},
+     .help = "what to measure; may be given several times. By default host and" NEXT
+             "what the OpenCL device has"},
     {"device", 0, "P.D", CLPI_REPLAY | CLPI_BENCH, CLPI_DEVICE, FIELD(choice),
-     .help = "the OpenCL device, as clpool info numbers them, such as 1.0; by\n"
-             "default a GPU if there is one. A single number is a CUDA device,\n"
-             "0 by default"},
-    {"arena", 0, "[=SLACK]", CLPI_REPLAY | CLPI_REPORT, CLPI_ARENA, FIELD(replay.on_arena),
-     .help = "carve the blocks from big segments; the slack is how much of the\n"
-             "highest use they may take beyond it, 0 to 1, by default 0.016"},
+     .help =
+         "the OpenCL device, by its number in clpool info, such as 1.0; by" NEXT
+         "default a GPU if there is one. A single number is a CUDA device," NEXT "0 by default"},
+    {"arena", 0, NULL, CLPI_REPLAY | CLPI_REPORT, CLPI_ARENA, FIELD(replay.on_arena),
+     .help = "carve the blocks from large segments, which together may be larger" NEXT
+             "than the peak use so far, by SLACK times that peak; 0 to 1, 0.016" NEXT "by default"},
+    {"slack", 0, "SLACK", CLPI_REPLAY | CLPI_REPORT, CLPI_ARENA, FIELD(replay.on_arena),
+     .help = "the same as --arena=SLACK"},
     {"leading-bits", 0, "B", CLPI_REPLAY | CLPI_REPORT | CLPI_RUN, CLPI_NUMBER,
      FIELD(replay.pool_options.leading_bits_in_bin_id),
-     .help = "leading_bits_in_bin_id of the pools, 0 to 16; 4 by default. More\n"
-             "mean less padding and fewer hits; clpool tune recommends some",
-     .most = BITS, .not_with = "no-pool", .variable = "CLPOOL_LAYER_LEADING_BITS"},
+     .help = "leading_bits_in_bin_id of the pools, 0 to 16; 4 by default. More" NEXT
+             "bits mean less padding and fewer hits; see clpool tune",
+     .most = BITS, .needs_pool = true, .variable = "CLPOOL_LAYER_LEADING_BITS"},
     {"limit", 0, "BYTES", READERS | CLPI_RUN, CLPI_SIZE, FIELD(limit),
-     .help = "the most that each pool may take, with run each context, such as\n"
-             "512M, 1.5GiB, or 40% of the device's memory where that is known;\n"
-             "0 for no limit",
-     .not_with = "no-pool", .variable = "CLPOOL_LAYER_LIMIT"},
+     .help = "the most that each pool may take (clpool run: each context), such" NEXT
+             "as 512M, 1.5GiB, or 40% of the memory of a real device; 0: no" NEXT "limit",
+     .needs_pool = true, .variable = "CLPOOL_LAYER_LIMIT"},
     {"hold", 0, "BYTES", CLPI_RUN, CLPI_SIZE, FIELD(hold),
-     .help = "the most that each context holds; by default what brings it to the\n"
-             "most that the program had at once, and 16 MiB and a quarter more",
+     .help = "the most that each context holds. By default, memory in use and" NEXT
+             "held is at most the peak use, plus a quarter of that, plus 16 MiB",
      .variable = "CLPOOL_LAYER_HOLD"},
     {"report", 0, NULL, CLPI_RUN, CLPI_FLAG, FIELD(has_report),
-     .help = "tell at the end, on standard error, what was pooled, and why other\n"
+     .help = "print to standard error at the end what was pooled, and why other" NEXT
              "buffers and images were not",
      .variable = "CLPOOL_LAYER_REPORT"},
-    {"no-pool", 0, NULL, CLPI_REPLAY, CLPI_FLAG, FIELD(is_bare), .help = "the bare allocator"},
+    {"no-pool", 0, NULL, CLPI_REPLAY, CLPI_FLAG, FIELD(is_bare),
+     .help = "no pool: the allocator itself"},
     {"compare", 0, NULL, CLPI_REPLAY, CLPI_FLAG, FIELD(compares),
-     .help = "with and without a pool, side by side", .not_with = "no-pool"},
+     .help = "replay with a pool and without one, side by side", .needs_pool = true},
     {"scale", 0, "F", CLPI_REPLAY, CLPI_SCALE, FIELD(replay.scale),
-     .help = "multiply every size by F; auto: by the largest power of two, at\n"
-             "most 1, with which the pool needs at most a quarter of the device"},
+     .help = "multiply every size by F; auto: by the largest power of two, at" NEXT
+             "most 1, with which the pool fits into a quarter of the device"},
     {"passes", 0, "N", CLPI_REPLAY, CLPI_NUMBER, FIELD(replay.passes),
      .help = "replay the trace N times in the same pool, and time the last", .least = 1,
      .most = MOST_PASSES},
     {"lenient", 0, NULL, READERS, CLPI_FLAG, FIELD(is_lenient),
-     .help = "leave out frees of what was allocated before the trace begins"},
+     .help = "skip frees of what was allocated before the trace begins"},
     {"plot", 'o', "FILE", CLPI_TUNE, CLPI_OUTPUT, FIELD(output),
      .help = "draw memory against time, to FILE.svg"},
     {"output", 'o', "FILE", CLPI_BENCH, CLPI_OUTPUT, FIELD(output),
@@ -105,60 +111,30 @@ const clpi_option clpi_options[] = {
 
 enum { OPTIONS = sizeof(clpi_options) / sizeof(clpi_options[0]) - 1 };
 
-bool clpi_has_option(const clpi_command *command, const clpi_option *option)
+bool clpi_takes_allocator(const clpi_command *command, clpi_allocator_kind kind)
 {
-  return option->commands & command->bit;
+  return kind != CLPI_ALLOCATOR_SIMULATED || command->bit == CLPI_REPLAY;
 }
 
 /* --- names that are almost right --- */
 
-static size_t least_of(size_t one, size_t other)
+bool clpi_is_almost(const char *text, const char *name)
 {
-  return one < other ? one : other;
-}
-
-/* How many letters are to be changed, added or left out to make one of the other. */
-static size_t distance(const char *one, const char *other)
-{
-  enum { LONGEST = 31 };
-  const size_t length = strnlen(other, LONGEST);
-  size_t row[LONGEST + 1];
-  for (size_t j = 0; j <= length; j++)
-    row[j] = j;
-  for (size_t i = 0; one[i]; i++) {
-    size_t before = row[0]++;
-    for (size_t j = 0; j < length; j++) {
-      size_t changed = before + (one[i] != other[j]);
-      before = row[j + 1];
-      row[j + 1] = least_of(changed, least_of(before, row[j]) + 1);
-    }
-  }
-  return row[length];
-}
-
-const char *clpi_nearest(const char *text, const char *const *names)
-{
-  const char *nearest = NULL;
-  size_t least = least_of(3, strlen(text) / 2 + 1);
-  for (; *names; names++)
-    if (distance(text, *names) < least) {
-      least = distance(text, *names);
-      nearest = *names;
-    }
-  return nearest;
+  const size_t length = strcspn(text, "="), other = strlen(name), least = MIN(length, other);
+  size_t begin = 0, end = 0; /* how many letters are the same there */
+  while (begin < least && text[begin] == name[begin])
+    begin++;
+  while (end < least - begin && text[length - 1 - end] == name[other - 1 - end])
+    end++;
+  return MAX(length, other) - begin - end <= MIN(2, length / 2);
 }
 
 static int no_such_option(const clpi_command *command, const char *text)
 {
-  const char *names[OPTIONS + 1];
-  char written[32];
-  size_t count = 0;
+  const char *nearest = NULL;
   for (const clpi_option *option = clpi_options; option->name; option++)
-    if (clpi_has_option(command, option))
-      names[count++] = option->name;
-  names[count] = NULL;
-  snprintf(written, sizeof(written), "%.*s", (int)strcspn(text + 2, "="), text + 2);
-  const char *nearest = clpi_nearest(written, names);
+    if (option->commands & command->bit && clpi_is_almost(text + 2, option->name))
+      nearest = option->name;
   return clpi_misuse("there is no option \"%s\"%s%s%s (see clpool %s --help)", text,
                      nearest ? ": did you mean --" : "", nearest ? nearest : "", nearest ? "?" : "",
                      command->name);
@@ -172,7 +148,7 @@ int clpi_set_limit(clpi_arguments *arguments, size_t device_bytes)
   replay->has_limit = arguments->limit;
   if (!arguments->limit || !clp_bytes_parse(arguments->limit, device_bytes, &replay->limit_bytes))
     return CLPI_EXIT_SUCCESS;
-  return clpi_misuse("--limit: expected bytes, for the device's memory is unknown here, found "
+  return clpi_misuse("--limit: expected bytes, because the device's memory is unknown here, found "
                      "\"%s\"",
                      arguments->limit);
 }
@@ -190,33 +166,37 @@ static int read_size(const clpi_option *option, const char *text, const char **s
 
 static int read_number(const clpi_option *option, const char *text, unsigned *number)
 {
-  if (clpi_read_unsigned(text, option->most, number) && *number >= option->least)
+  uint64_t value = 0;
+  bool is_number = trace_read_number(text, strlen(text), 10, &value);
+  *number = (unsigned)value;
+  if (is_number && value >= option->least && value <= option->most)
     return CLPI_EXIT_SUCCESS;
   return clpi_misuse("--%s: expected a number from %u to %u, found \"%s\"", option->name,
                      option->least, option->most, text);
 }
 
+static bool read_finite(const char *text, double *number)
+{
+  char *end;
+  *number = strtod(text, &end);
+  return end != text && *end == '\0' && isfinite(*number);
+}
+
 static int read_scale(const char *text, double *scale)
 {
   *scale = 0.0;
-  if (strcmp(text, "auto") == 0 || clpi_read_factor(text, scale))
+  if (strcmp(text, "auto") == 0 || (read_finite(text, scale) && *scale > 0.0))
     return CLPI_EXIT_SUCCESS;
   return clpi_misuse("--scale: expected auto or a number above 0, found \"%s\"", text);
 }
 
 static int read_arena(const char *text, trace_replay_options *replay)
 {
+  double *slack = &replay->arena_options.slack;
   replay->on_arena = true;
-  if (!text || clpi_read_part(text, &replay->arena_options.slack))
+  if (!text || (read_finite(text, slack) && *slack >= 0.0 && *slack <= 1.0))
     return CLPI_EXIT_SUCCESS;
   return clpi_misuse("--arena: expected a number from 0 to 1, found \"%s\"", text);
-}
-
-static int read_name(const char *text, const char **name)
-{
-  clpi_allocator_kind any;
-  *name = text;
-  return clpi_find_allocator(text, &any);
 }
 
 static int read_allocator(const char *text, clpi_arguments *arguments)
@@ -242,43 +222,23 @@ static int read_value(const clpi_option *option, const char *text, clpi_argument
     return read_scale(text, field);
   case CLPI_ARENA:
     return read_arena(text, &arguments->replay);
-  case CLPI_NAME:
-    return read_name(text, field);
   case CLPI_ALLOCATOR:
     return read_allocator(text, arguments);
   case CLPI_DEVICE:
     return clpi_choose_device(&arguments->choice, text);
   default:
     *(const char **)field = text;
-    return CLPI_EXIT_SUCCESS;
+    return *text ? CLPI_EXIT_SUCCESS : clpi_misuse("--%s: the name is empty", option->name);
   }
 }
 
-/* --- what cannot go together --- */
-
-static int check_excluded(const bool given[OPTIONS])
-{
-  for (size_t i = 0; i < OPTIONS; i++)
-    for (size_t j = 0; j < OPTIONS && given[i] && clpi_options[i].not_with; j++)
-      if (given[j] && strcmp(clpi_options[i].not_with, clpi_options[j].name) == 0)
-        return clpi_misuse("--%s cannot go together with --%s", clpi_options[i].name,
-                           clpi_options[j].name);
-  return CLPI_EXIT_SUCCESS;
-}
-
-/* By default bench is on OpenCL, and replay on the simulated device. */
-static int check_devices(const clpi_command *command, const clpi_arguments *arguments)
-{
-  unsigned usual = command->bit == CLPI_BENCH ? 1U << CLPI_ALLOCATOR_CL_IMMEDIATE : 0;
-  return clpi_check_devices(&arguments->choice,
-                            arguments->allocators ? arguments->allocators : usual);
-}
+/* --- what belongs together --- */
 
 /* The path that an option names, if it is that of an output; else NULL. */
 static const char *output_of(const clpi_option *option, const clpi_command *command,
                              const clpi_arguments *arguments)
 {
-  return option->kind == CLPI_OUTPUT && clpi_has_option(command, option)
+  return option->kind == CLPI_OUTPUT && (option->commands & command->bit)
              ? *(char *const *)((const char *)arguments + option->field)
              : NULL;
 }
@@ -342,7 +302,7 @@ static const clpi_option *find_option(const clpi_command *command, int found)
   if (found > UCHAR_MAX)
     return &clpi_options[found - UCHAR_MAX - 1];
   for (const clpi_option *option = clpi_options; option->name; option++)
-    if (option->letter == found && clpi_has_option(command, option))
+    if (option->letter == found && (option->commands & command->bit))
       return option;
   return NULL;
 }
@@ -361,12 +321,12 @@ static int read_options(const clpi_command *command, int argc, char **argv,
 {
   const char *letters = command->operands == CLPI_PROGRAM ? "+:ho:" : ":ho:";
   struct option names[OPTIONS + 1] = {{0}}, *name = names;
-  bool given[OPTIONS] = {false};
+  const clpi_option *needs_pool = NULL;
   for (int i = 0; i < OPTIONS; i++) {
-    int value = clpi_options[i].kind == CLPI_ARENA ? optional_argument
-                : clpi_options[i].value            ? required_argument
-                                                   : no_argument;
-    if (clpi_has_option(command, &clpi_options[i]))
+    int value = clpi_options[i].value                ? required_argument
+                : clpi_options[i].kind == CLPI_ARENA ? optional_argument
+                                                     : no_argument;
+    if (clpi_options[i].commands & command->bit)
       *name++ = (struct option){clpi_options[i].name, value, NULL, UCHAR_MAX + 1 + i};
   }
   opterr = 0;
@@ -377,15 +337,19 @@ static int read_options(const clpi_command *command, int argc, char **argv,
     int code = read_option(option, command, arguments);
     if (code || arguments->wants_help)
       return code;
-    given[option - clpi_options] = true;
+    needs_pool = option->needs_pool ? option : needs_pool;
   }
-  return check_excluded(given);
+  return arguments->is_bare && needs_pool
+             ? clpi_misuse("--%s cannot go together with --no-pool", needs_pool->name)
+             : CLPI_EXIT_SUCCESS;
 }
 
 int clpi_read_arguments(const clpi_command *command, int argc, char **argv,
                         clpi_arguments *arguments)
 {
-  *arguments = (clpi_arguments){.choice.kind = CLPI_ALLOCATOR_SIMULATED,
+  bool is_replay = command->bit == CLPI_REPLAY; /* others are about OpenCL by default */
+  *arguments = (clpi_arguments){.choice.kind = is_replay ? CLPI_ALLOCATOR_SIMULATED
+                                                         : CLPI_ALLOCATOR_CL_IMMEDIATE,
                                 .replay = TRACE_REPLAY_OPTIONS_INIT,
                                 .cost = "nvidia-h200",
                                 .most_ns = 500};
@@ -397,7 +361,9 @@ int clpi_read_arguments(const clpi_command *command, int argc, char **argv,
   arguments->trace_count = (size_t)(argc - optind);
   code = check_operands(command, arguments);
   if (!code)
-    code = check_devices(command, arguments);
+    code = clpi_check_devices(&arguments->choice, arguments->allocators
+                                                      ? arguments->allocators
+                                                      : 1U << arguments->choice.kind);
   return code ? code : check_outputs(command, arguments);
 }
 
@@ -405,21 +371,15 @@ int clpi_read_arguments(const clpi_command *command, int argc, char **argv,
 
 static void print_option(const clpi_option *option)
 {
-  enum { COLUMN = 22 };
   char name[64], letter[8] = "";
   if (option->letter)
     snprintf(letter, sizeof(letter), "-%c, ", option->letter);
   snprintf(name, sizeof(name), "  %s--%s%s%s", letter, option->name,
-           option->value && option->kind != CLPI_ARENA ? "=" : "",
+           option->value                ? "="
+           : option->kind == CLPI_ARENA ? "[=SLACK]"
+                                        : "",
            option->value ? option->value : "");
-  printf("%-*s ", COLUMN, name);
-  for (const char *line = option->help; line;) {
-    const char *end = strchr(line, '\n');
-    printf("%.*s\n", (int)(end ? end - line : INT_MAX), line);
-    line = end ? end + 1 : NULL;
-    if (line)
-      printf("%*s", COLUMN + 1, "");
-  }
+  printf("%-22s %s\n", name, option->help);
 }
 
 void clpi_print_help(const clpi_command *command)
@@ -427,15 +387,19 @@ void clpi_print_help(const clpi_command *command)
   bool names_allocators = false;
   printf("Usage: clpool %s %s\n%s\nOptions:\n", command->name, command->usage, command->about);
   for (const clpi_option *option = clpi_options; option->name; option++) {
-    if (!clpi_has_option(command, option))
+    if (!(option->commands & command->bit))
       continue;
     print_option(option);
-    names_allocators |= option->kind == CLPI_ALLOCATOR || option->kind == CLPI_NAME;
+    names_allocators |= option->kind == CLPI_ALLOCATOR;
   }
   if (names_allocators) {
     fputs("NAME is one of", stdout);
-    for (size_t i = 0; i < CLPI_ALLOCATOR_KINDS; i++)
-      printf("%s%s", i > 0 ? ", " : " ", clpi_allocators[i].name);
+    const char *before = " ";
+    for (clpi_allocator_kind i = 0; i < CLPI_ALLOCATOR_KINDS; i++)
+      if (clpi_takes_allocator(command, i)) {
+        printf("%s%s", before, clpi_allocators[i].name);
+        before = ", ";
+      }
     puts(".");
   }
   printf("\nExamples:\n%s", command->examples);

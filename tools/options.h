@@ -17,7 +17,7 @@ typedef struct clpi_arguments {
   bool wants_help;    /* then nothing else counts */
   bool as_json;
 
-  clpi_allocator_choice choice; /* of --allocator and --device */
+  clpi_allocator_choice choice; /* of --allocator and --device; with tune, whose costs count */
   unsigned allocators;          /* the kinds that --allocator named, a bit each */
 
   trace_replay_options replay; /* with a scale of 0 for --scale=auto */
@@ -26,7 +26,6 @@ typedef struct clpi_arguments {
   bool compares;               /* pooled, then bare */
   const char *limit, *hold;    /* bytes or per cent; NULL: not given */
 
-  const char *costs_of;          /* tune's --allocator */
   const char *cost;              /* of tune */
   unsigned most_ns;              /* of tune: an operation's time beyond the quickest's */
   const char *output;            /* where the trace, page, plot or cost file goes; NULL: nowhere */
@@ -38,7 +37,6 @@ typedef enum clpi_option_kind {
   CLPI_FLAG,
   CLPI_TEXT,
   CLPI_COST,   /* a known machine or a file */
-  CLPI_NAME,   /* the name of any allocator */
   CLPI_PATH,   /* a file, which the command itself looks after */
   CLPI_OUTPUT, /* a file, or "-"; no two outputs are one */
   CLPI_NUMBER,
@@ -52,21 +50,21 @@ typedef enum clpi_option_kind {
 typedef struct clpi_option {
   const char *name;
   char letter;       /* 0: none */
-  const char *value; /* what the help calls it; NULL: the option takes none */
+  const char *value; /* what the help calls it; NULL: the option needs none */
   unsigned commands; /* bits of clpi_command */
   clpi_option_kind kind;
-  size_t field;         /* the offset in clpi_arguments */
-  const char *help;     /* with line feeds where lines end */
+  size_t field; /* the offset in clpi_arguments */
+  const char *help;
   unsigned least, most; /* of a number */
-  const char *not_with; /* an option that excludes this one */
+  bool needs_pool;      /* it cannot go together with --no-pool */
   const char *variable; /* of a layer: programs get it with the value, a flag as 1 */
 } clpi_option;
 
 /* Ends with an option without a name. */
 extern const clpi_option clpi_options[];
 
-/* Whether the command has the option. */
-bool clpi_has_option(const clpi_command *command, const clpi_option *option);
+/* Whether the command's --allocator takes this allocator. */
+bool clpi_takes_allocator(const clpi_command *command, clpi_allocator_kind kind);
 
 /* Reads a command line. argv[0] is the command as messages call it, "clpool replay". Returns an
  * exit code, with a complaint if it is not 0: an unknown option or value, options that exclude each
@@ -81,8 +79,8 @@ int clpi_set_limit(clpi_arguments *arguments, size_t device_bytes);
 /* Writes a command's help to standard output. */
 void clpi_print_help(const clpi_command *command);
 
-/* The name among `names`, which ends with NULL, that `text` may be a misspelling of; NULL: none. */
-const char *clpi_nearest(const char *text, const char *const *names);
+/* Whether `text`, up to "=", may be a misspelling of a name. */
+bool clpi_is_almost(const char *text, const char *name);
 
 /* Prints what may stand at the end of a command line, a line each. `words` are those after
  * "clpool", the last of which is what is completed. A line ":files" stands for files. */

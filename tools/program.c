@@ -18,35 +18,19 @@ void clpi_set_program_name(const char *name)
   program_name = name;
 }
 
-static void complain(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
-
-static void complain(const char *format, va_list arguments)
+int clpi_complain(const char *format, ...)
 {
   enum { MOST_BYTES = 1024, SHOWN_BYTES = sizeof(clpi_shown_character) - 1 };
   char message[MOST_BYTES], line[MOST_BYTES * SHOWN_BYTES + 1] = "";
+  va_list arguments;
+  va_start(arguments, format);
   vsnprintf(message, sizeof(message), format, arguments);
+  va_end(arguments);
   char *end = line;
   for (const char *next = message; *next;) /* file names may contain line feeds and worse */
     end = stpcpy(end, clpi_show_character(&next).text);
   fprintf(stderr, "%s: %s\n", program_name, line);
-}
-
-int clpi_complain(const char *format, ...)
-{
-  va_list arguments;
-  va_start(arguments, format);
-  complain(format, arguments);
-  va_end(arguments);
   return CLPI_EXIT_FAILED;
-}
-
-int clpi_misuse(const char *format, ...)
-{
-  va_list arguments;
-  va_start(arguments, format);
-  complain(format, arguments);
-  va_end(arguments);
-  return CLPI_EXIT_MISUSE;
 }
 
 static void show_remark(clp_log_level level, const char *message, void *user_data)

@@ -53,9 +53,8 @@ extern const clpi_command clpi_replay_command;
 extern const clpi_command clpi_report_command;
 extern const clpi_command clpi_tune_command;
 
-/* All of them, in the order of `clpool --help`. */
+/* All of them, in the order of `clpool --help`; the last is NULL. */
 extern const clpi_command *const clpi_commands[];
-extern const size_t clpi_command_count;
 
 const clpi_command *clpi_find_command(const char *name); /* NULL: there is none */
 
@@ -65,8 +64,8 @@ void clpi_set_program_name(const char *name);
 /* Writes one line to standard error, whatever the arguments contain. Returns CLPI_EXIT_FAILED. */
 int clpi_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Complains and returns CLPI_EXIT_MISUSE. */
-int clpi_misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Complains, and is CLPI_EXIT_MISUSE. */
+#define clpi_misuse(...) (clpi_complain(__VA_ARGS__), CLPI_EXIT_MISUSE)
 
 /* From now on the library's warnings and errors are complained about. */
 void clpi_show_remarks(void);

@@ -5,16 +5,14 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/param.h>
 #include <time.h>
 #include <unistd.h>
 
 static const uint64_t first_draw = 500000000; /* nanoseconds */
 static const uint64_t between_draws = 100000000;
 
-enum { LEAST_BAR = 5, MOST_BAR = 30, USUAL_COLUMNS = 80 };
+enum { BAR = 30, USUAL_COLUMNS = 80 };
 
 uint64_t clpi_now(void)
 {
@@ -29,35 +27,22 @@ clpi_progress clpi_progress_begin(const char *label)
       .label = label, .is_watched = isatty(STDERR_FILENO), .next_draw = clpi_now() + first_draw};
 }
 
-/* One less than there are, since some terminals begin a new line behind the last. */
-static int usable_columns(void)
-{
-  struct winsize size;
-  bool is_known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
-  return (is_known ? size.ws_col : USUAL_COLUMNS) - 1;
-}
-
-/* Where it is narrow, first the count goes, then the bar, then the end of the label. */
+/* What matters most comes first, since a narrow terminal has no room for the rest. */
 static void draw(const char *label, double part, uint64_t operations)
 {
   static const char full[] = "##############################",
                     rest[] = "..............................";
-  char line[160], count[48];
-  int columns = usable_columns(), percent = (int)(part * 100);
-  int room = columns - (int)(strlen(label) + sizeof(": [] 100 %") - 1);
-  int length = snprintf(count, sizeof(count), ", %" PRIu64 " operations", operations);
-  bool has_count = room - length >= LEAST_BAR;
-  int bar = MIN(has_count ? room - length : room, MOST_BAR), done = (int)(part * bar);
-  if (part < 0 && (int)strlen(label) + length <= columns)
-    snprintf(line, sizeof(line), "%s: %s", label, count + 2);
-  else if (part < 0)
-    snprintf(line, sizeof(line), "%s", count + 2);
-  else if (bar >= LEAST_BAR)
-    snprintf(line, sizeof(line), "%s: [%.*s%.*s] %3d %%%s", label, done, full, bar - done, rest,
-             percent, has_count ? count : "");
+  char line[160];
+  struct winsize size;
+  bool is_known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  int columns = is_known ? size.ws_col : USUAL_COLUMNS, done = (int)(part * BAR);
+  if (part < 0)
+    snprintf(line, sizeof(line), "%" PRIu64 " operations: %s", operations, label);
   else
-    snprintf(line, sizeof(line), "%3d %% %s", percent, label);
-  fprintf(stderr, "\r%.*s\033[K", columns, line);
+    snprintf(line, sizeof(line), "%3d %% %s [%.*s%.*s] %" PRIu64 " operations", (int)(part * 100),
+             label, done, full, BAR - done, rest, operations);
+  /* some terminals begin a new line behind the last column */
+  fprintf(stderr, "\r%.*s\033[K", columns - 1, line);
 }
 
 void clpi_progress_update(void *bar, uint64_t done, uint64_t total, uint64_t operations)

@@ -60,6 +60,8 @@ static int run(clpi_arguments *arguments)
   int file = -1; /* open until the program has ended, so that the reader of a pipe sees one end */
   if (!output)
     return clpi_misuse("-o is missing, the file for the trace (see clpool record --help)");
+  if (strcmp(output, "-") == 0)
+    return cannot_record(output, "name a file, not standard output, which is the program's");
   int code = set_path(output);
   if (!code)
     code = clpi_layers_set("libclpool-record.so", "records");
@@ -76,13 +78,12 @@ const clpi_command clpi_record_command = {
     .bit = CLPI_RECORD,
     .name = "record",
     .operands = CLPI_PROGRAM,
-    .summary = "record what an OpenCL program allocates, which knows nothing of clpool",
+    .summary = "record what an OpenCL program allocates that does not use clpool",
     .usage = "-o FILE [OPTION]... PROGRAM [ARGUMENT]...",
-    .about =
-        "Runs an OpenCL program as it is, and records the buffers, images and shared virtual "
-        "memory\n"
-        "that it allocates: a trace for clpool tune, report and replay. It ends as the program "
-        "does.\n",
+    .about = "Runs an OpenCL program as it is, and records the buffers, images and shared virtual "
+             "memory\n"
+             "that it allocates: a trace for clpool tune, report and replay. The exit code is the "
+             "program's.\n",
     .examples = "  clpool record -o run.csv ./program --size 512\n"
                 "  clpool tune run.csv\n"
                 "  clpool record --stacks -o run.csv python3 program.py\n"

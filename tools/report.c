@@ -7,28 +7,22 @@
 #include "progress.h"
 #include "trace_input.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 enum { PAGE, PERFETTO, FOLDED, FILES };
 
-/* What is surveyed, and where it goes. */
-typedef struct report_setup {
-  clpi_arguments *arguments;
-  trace_reader *reader;
-  clp_allocator *allocator;
-  clpi_output_file *files[FILES]; /* NULL: none, or finished */
-  trace_survey *survey;
-} report_setup;
-
-static clp_status survey(const report_setup *setup)
+static clp_status survey(const clpi_report *report, trace_reader *reader)
 {
+  clp_allocator *allocator = NULL;
   clpi_progress bar = clpi_progress_begin("replay with a pool");
-  trace_replay_options options = setup->arguments->replay;
+  trace_replay_options options = report->arguments->replay;
   options.on_progress = clpi_progress_update;
   options.user_data = &bar;
-  clp_status status = trace_survey_take(setup->survey, setup->reader, setup->allocator, &options);
+  clp_status status = clp_simulated_allocator_create(0, &allocator);
+  if (!status)
+    status = trace_survey_take(report->survey, reader, allocator, &options);
+  clp_allocator_release(allocator);
   clpi_progress_end(&bar);
   return status;
 }
@@ -47,57 +41,39 @@ static clp_status write_file(size_t which, FILE *file, const clpi_report *report
   }
 }
 
-static int write_outputs(report_setup *setup)
+/* `files` are NULL where there is none, or when they are finished. */
+static int write_outputs(const clpi_report *report, clpi_output_file **files)
 {
-  const clpi_report report = {
-      .trace = setup->reader->lines.name, .arguments = setup->arguments, .survey = setup->survey};
-  if (setup->files[FOLDED] && !trace_survey_has_stacks(setup->survey))
+  if (files[FOLDED] && !trace_survey_has_stacks(report->survey))
     return clpi_misuse("%s has no stacks: clpool record --stacks and CLPOOL_TRACE_STACKS=1 record "
                        "them",
-                       report.trace);
+                       report->trace);
   for (size_t i = 0; i < FILES; i++) {
-    if (!setup->files[i])
+    if (!files[i])
       continue;
-    clp_status status = write_file(i, setup->files[i]->stream, &report);
+    clp_status status = write_file(i, files[i]->stream, report);
     if (status)
       return clpi_failed(status);
-    int code = clpi_output_file_finish(setup->files[i]);
-    setup->files[i] = NULL;
+    int code = clpi_output_file_finish(files[i]);
+    files[i] = NULL;
     if (code)
       return code;
   }
-  if (setup->arguments->as_json)
-    clpi_report_write_json(stdout, &report);
+  if (report->arguments->as_json)
+    clpi_report_write_json(stdout, report);
   return CLPI_EXIT_SUCCESS;
 }
 
-static int survey_and_write(report_setup *setup)
+static int survey_and_write(clpi_report *report, trace_reader *reader, clpi_output_file **files)
 {
-  clp_status status = clp_simulated_allocator_create(0, &setup->allocator);
-  if (!status)
-    status = survey(setup);
+  const trace_replay_result *result = &report->survey->result;
+  clp_status status = survey(report, reader);
   if (status)
     return clpi_failed(status);
-  clpi_tell_left_out(setup->reader);
-  const trace_replay_result *result = &setup->survey->result;
-  return result->allocations + result->failures > 0 ? write_outputs(setup)
-                                                    : clpi_nothing_to("report", setup->reader);
-}
-
-static int open_and_survey(report_setup *setup)
-{
-  const clpi_arguments *arguments = setup->arguments;
-  const char *const paths[FILES] = {arguments->output, arguments->perfetto, arguments->folded};
-  int code = clpi_open_trace(arguments->traces[0], arguments->is_lenient, &setup->reader);
-  for (size_t i = 0; i < FILES && !code; i++)
-    if (paths[i])
-      code = clpi_output_file_create(paths[i], &setup->files[i]);
-  if (code)
-    return code;
-  setup->survey = calloc(1, sizeof(*setup->survey));
-  if (setup->survey)
-    return survey_and_write(setup);
-  return clpi_complain("no host memory for a report");
+  clpi_tell_left_out(reader);
+  report->trace = reader->lines.name;
+  return result->allocations + result->failures > 0 ? write_outputs(report, files)
+                                                    : clpi_nothing_to("report", reader);
 }
 
 static int check_outputs(const clpi_arguments *arguments)
@@ -113,21 +89,26 @@ static int check_outputs(const clpi_arguments *arguments)
 
 static int run(clpi_arguments *arguments)
 {
-  report_setup setup = {.arguments = arguments};
+  static trace_survey taken; /* large */
+  clpi_report report = {.arguments = arguments, .survey = &taken};
+  const char *const paths[FILES] = {arguments->output, arguments->perfetto, arguments->folded};
+  clpi_output_file *files[FILES] = {NULL};
+  trace_reader *reader = NULL;
   int code = check_outputs(arguments);
   if (!code)
     code = clpi_set_limit(arguments, 0);
-  if (code)
-    return code;
   clpi_show_remarks();
-  code = open_and_survey(&setup);
+  if (!code)
+    code = clpi_open_trace(arguments->traces[0], arguments->is_lenient, &reader);
+  for (size_t i = 0; i < FILES && !code; i++)
+    if (paths[i])
+      code = clpi_output_file_create(paths[i], &files[i]);
+  if (!code)
+    code = survey_and_write(&report, reader, files);
   for (size_t i = 0; i < FILES; i++)
-    clpi_output_file_discard(setup.files[i]);
-  if (setup.survey)
-    trace_survey_end(setup.survey);
-  free(setup.survey);
-  trace_close(setup.reader);
-  clp_allocator_release(setup.allocator);
+    clpi_output_file_discard(files[i]);
+  trace_survey_end(&taken);
+  trace_close(reader);
   return code;
 }
 
@@ -137,9 +118,10 @@ const clpi_command clpi_report_command = {
     .operands = CLPI_ONE_TRACE,
     .summary = "show where a recorded program's memory went, as a page for browsers",
     .usage = "TRACE [-o FILE.html] [OPTION]...",
-    .about = "Replays a recorded program's allocations through a pool on a simulated device and\n"
-             "shows where the memory went: when, of which sizes, and, where the trace has stacks\n"
-             "(clpool record --stacks), by which lines. \"-\" is standard input.\n",
+    .about =
+        "Replays a recorded program's allocations through a pool on a simulated device and\n"
+        "shows where the memory went: when, of which sizes and, if the trace has stacks (clpool\n"
+        "record --stacks), by which lines. \"-\" is standard input.\n",
     .examples = "  clpool report trace.csv.gz -o report.html\n"
                 "  clpool report trace.csv.gz -o arena.html --arena\n"
                 "  clpool report stacks.csv --folded=memory.folded\n",

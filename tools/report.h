@@ -13,7 +13,7 @@
 typedef struct clpi_report {
   const char *trace; /* its path, or "standard input" */
   const clpi_arguments *arguments;
-  const trace_survey *survey;
+  trace_survey *survey;
 } clpi_report;
 
 /* The page, and its sections: each writes HTML that is well-formed XML as well.

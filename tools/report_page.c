@@ -2,6 +2,8 @@
 /* The report's page: one file, with its style and script inside. */
 #include "report.h"
 
+#include "core/base/printable.h"
+
 #include <clpool/version.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -9,6 +11,39 @@
 
 /* report.css and report.js, which the build makes C of. */
 extern const char clpi_report_style[], clpi_report_script[];
+
+void clpi_write_escaped(FILE *file, const char *text)
+{
+  clpi_write_escaped_part(file, text, strlen(text));
+}
+
+void clpi_write_escaped_part(FILE *file, const char *text, size_t bytes)
+{
+  static const char marks[] = "&<>\"'";
+  static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+  for (const char *end = text + bytes; text < end;) {
+    size_t length = clpi_utf8_length(text);
+    const char *mark = strchr(marks, *text);
+    /* U+FFFE and U+FFFF are well-formed UTF-8, but no XML. */
+    bool is_in_xml = strncmp(text, "\xef\xbf\xbe", 3) != 0 && strncmp(text, "\xef\xbf\xbf", 3) != 0;
+    if (mark)
+      fputs(entities[mark - marks], file);
+    else if (length > 0 && is_in_xml)
+      fwrite(text, 1, length, file);
+    else
+      fputs("&#xfffd;", file);
+    text += length > 0 ? length : 1;
+  }
+}
+
+const char *clpi_base_name(const char *path)
+{
+  const char *name = path;
+  for (const char *end = strchrnul(path, ':'), *at = path; at < end; at++)
+    if (*at == '/' && at[1])
+      name = at + 1;
+  return name;
+}
 
 static void write_head(FILE *file, const clpi_report *report)
 {
@@ -111,6 +146,9 @@ static clp_status write_verdict(FILE *file, const clpi_report *report)
           clpi_show_bytes(result->peak_device_bytes).text, clpi_show_ratio(result->footprint).text,
           clpi_show_part(result->hits, result->allocations).text,
           clpi_show_number_of(result->allocations, "allocation").text);
+  if (result->frees < result->allocations)
+    fprintf(file, " The program never freed <b>%s</b>.",
+            clpi_show_grouped(result->allocations - result->frees).text);
   clp_status status = CLP_SUCCESS;
   if (trace_survey_has_stacks(report->survey))
     status = write_culprit(file, &report->survey->stacks);
@@ -132,34 +170,6 @@ static void write_header(FILE *file, const clpi_report *report)
   fputs(", replayed through a pool on a simulated device</p>\n</header>\n", file);
 }
 
-static void write_tile(FILE *file, const char *title, clpi_shown shown, const char *before,
-                       clpi_shown number, const char *behind)
-{
-  fprintf(file, "<div><dt>%s</dt><dd>%s<small>%s%s%s</small></dd></div>\n", title, shown.text,
-          before, number.text, behind);
-}
-
-static void write_tiles(FILE *file, const trace_survey *survey)
-{
-  const trace_replay_result *result = &survey->result;
-  static const clpi_shown nothing;
-  uint64_t kept = result->allocations - result->frees;
-  fputs("<dl class='tiles'>\n", file);
-  write_tile(file, "Most in use", clpi_show_bytes(result->peak_active_bytes), "at event ",
-             clpi_show_grouped(survey->active_peak.first.row), "");
-  write_tile(file, "Most in the pool", clpi_show_bytes(result->peak_managed_bytes), "at event ",
-             clpi_show_grouped(survey->managed_peak.first.row), "");
-  write_tile(file, "Footprint", clpi_show_ratio(result->footprint), "taken over in use", nothing,
-             "");
-  write_tile(file, "Hit rate", clpi_show_part(result->hits, result->allocations), "",
-             clpi_show_number_of(result->hits, "hit"), "");
-  write_tile(file, "Allocations", clpi_show_grouped(result->allocations), kept ? "" : "all freed",
-             kept ? clpi_show_grouped(kept) : nothing, kept ? " never freed" : "");
-  if (result->failures > 0)
-    write_tile(file, "Refused", clpi_show_grouped(result->failures), "allocations", nothing, "");
-  fputs("</dl>\n", file);
-}
-
 /* What there is to see of a trace that allocates something. */
 static clp_status write_findings(FILE *file, const clpi_report *report)
 {
@@ -177,7 +187,6 @@ static clp_status write_findings(FILE *file, const clpi_report *report)
     fputs("</p>\n", file);
     return CLP_SUCCESS;
   }
-  write_tiles(file, report->survey);
   clpi_report_write_timeline(file, report);
   status = clpi_report_write_stacks(file, report);
   clpi_report_write_tables(file, report);

@@ -14,10 +14,10 @@ const clpi_command clpi_run_command = {
     .bit = CLPI_RUN,
     .name = "run",
     .operands = CLPI_PROGRAM,
-    .summary = "run an OpenCL program, which knows nothing of clpool, with buffers from pools",
+    .summary = "run an OpenCL program that does not use clpool, with buffers from pools",
     .usage = "[OPTION]... PROGRAM [ARGUMENT]...",
-    .about = "Runs an OpenCL program as it is, with its buffers from pools. It ends as the program "
-             "does.\n",
+    .about = "Runs an OpenCL program as it is, with its buffers and images from pools. The exit "
+             "code is the\nprogram's.\n",
     .examples = "  clpool run --report ./program --size 512\n",
     .run = run,
 };

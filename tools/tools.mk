@@ -32,18 +32,17 @@ tools_clpool_SOURCES = \
 	tools/bench.c \
 	tools/completion.c \
 	tools/cost_source.c tools/cost_source.h \
-	tools/devices.c tools/devices.h \
+	tools/devices.c \
 	tools/figures.c tools/figures.h \
 	tools/info.c \
 	tools/json.c tools/json.h \
 	tools/layers.c tools/layers.h \
 	tools/main.c \
-	tools/measure.c tools/measure.h \
+	tools/measure.c \
 	tools/options.c tools/options.h \
 	tools/output_file.c tools/output_file.h \
 	tools/program.c tools/program.h \
 	tools/progress.c tools/progress.h \
-	tools/quantities.c tools/quantities.h \
 	tools/record.c \
 	tools/replay.c \
 	tools/replay_report.c tools/replay_report.h \
@@ -52,7 +51,6 @@ tools_clpool_SOURCES = \
 	tools/report_perfetto.c \
 	tools/report_stacks.c \
 	tools/report_tables.c \
-	tools/report_text.c \
 	tools/report_timeline.c \
 	tools/run.c \
 	tools/trace_input.c tools/trace_input.h \

@@ -26,9 +26,8 @@ typedef struct tuning {
 
 static const trace_cost_table *find_table(const tuning *all)
 {
-  const char *name = all->arguments->costs_of;
-  if (name && strcmp(name, "simulated") != 0)
-    return trace_costs_find(all->costs, name);
+  if (all->arguments->allocators)
+    return trace_costs_find(all->costs, clpi_allocators[all->arguments->choice.kind].name);
   const trace_cost_table *table = trace_costs_find(all->costs, "cl-immediate");
   return table || all->costs->count == 0 ? table : &all->costs->tables[0];
 }
@@ -44,7 +43,8 @@ static int open_costs(tuning *all)
     return code;
   const trace_cost_table *table = find_table(all);
   if (!table)
-    return clpi_misuse("%s: there are no costs of %s in it", source, all->arguments->costs_of);
+    return clpi_misuse("%s: there are no costs of %s in it", source,
+                       clpi_allocators[all->arguments->choice.kind].name);
   if (table->curves[TRACE_COST_ALLOCATE].count == 0)
     clpi_complain("warning: %s does not say what it costs to allocate", source);
   const char *device = all->costs->device;
@@ -141,7 +141,7 @@ static int report(clpi_tune_report *report, clpi_output_file **plot)
   if (report->arguments->as_json)
     clpi_tune_report_json(report);
   else
-    clpi_tune_report_print(report);
+    clpi_tune_report_print(stdout, report);
   if (*plot)
     code = clpi_tune_report_plot(report, (*plot)->stream);
   if (code || !*plot)
@@ -219,9 +219,9 @@ const clpi_command clpi_tune_command = {
     .about =
         "Replays a recorded program's allocations with ten settings of a pool, on a simulated "
         "device,\n"
-        "and recommends one. Several traces are those of a job's processes, or of several runs of "
-        "a\n"
-        "program: they get one setting. TRACE is as for clpool replay.\n",
+        "and recommends one. Several traces, of a job's processes or of several runs of a program, "
+        "get\n"
+        "one setting. TRACE is as for clpool replay.\n",
     .examples = "  clpool tune trace.csv.gz\n"
                 "  clpool tune trace.csv.gz --time=2000 -o tune.svg\n"
                 "  clpool bench --allocator=cl-immediate -o my-gpu.csv\n"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory up, time across, both logarithmic: a point for each setting, and a line through those that
  * nothing beats. */
+#include "figures.h"
 #include "program.h"
-#include "quantities.h"
 #include "report.h"
 #include "tune_report.h"
 

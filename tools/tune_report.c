@@ -3,13 +3,15 @@
 #include "tune_report.h"
 
 #include "core/base/printable.h"
+#include "figures.h"
 #include "json.h"
-#include "quantities.h"
 #include "replay_report.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* A text, by value. */
 typedef struct words {
@@ -38,7 +40,7 @@ static words reason(const clpi_tune_report *report)
   if (report->allocations < CLPI_TUNE_ENOUGH)
     return say("%" PRIu64 " allocation%s too few to tell settings apart: record %d or more",
                report->allocations, report->allocations > 1 ? "s are" : " is", CLPI_TUNE_ENOUGH);
-  return say("every setting runs out of memory");
+  return say("every setting runs out of memory: try a larger --limit");
 }
 
 enum { MOST_NOTES = 3 };
@@ -61,8 +63,9 @@ static size_t list_notes(const clpi_tune_report *report, words notes[MOST_NOTES]
 
 /* --- how to have it --- */
 
-static words in_c(const trace_tune_setting *setting)
+static words in_c(const clpi_tune_report *report)
 {
+  const trace_tune_setting *setting = &report->best->setting;
   words arena = {""};
   if (setting->on_arena)
     arena = say("clp_arena_options arena_options = CLP_ARENA_OPTIONS_INIT;\n"
@@ -75,24 +78,30 @@ static words in_c(const trace_tune_setting *setting)
     return say("%sclp_pool *pool = NULL;\nclp_pool_create(arena, NULL, &pool);\n", arena.text);
   return say("%sclp_pool_options options = CLP_POOL_OPTIONS_INIT;\n"
              "options.leading_bits_in_bin_id = %u;\n"
+             "%s"
              "clp_pool *pool = NULL;\n"
              "clp_pool_create(%s, &options, &pool);\n",
-             arena.text, setting->leading_bits, setting->on_arena ? "arena" : "allocator");
+             arena.text, setting->leading_bits, setting->on_arena ? "" : "options.arena = 0;\n",
+             setting->on_arena ? "arena" : "allocator");
 }
 
-static words in_python(const trace_tune_setting *setting)
+static words in_python(const clpi_tune_report *report)
 {
-  words source = {"allocator"};
+  const trace_tune_setting *setting = &report->best->setting;
+  const bool is_svm = report->arguments->choice.kind == CLPI_ALLOCATOR_CL_SVM;
+  const char *pool = is_svm ? "SVMPool" : "MemoryPool";
+  words source = {"allocator, arena=False"};
   if (setting->on_arena)
     source = say("clpool.ArenaAllocator(allocator, slack=%g)", setting->slack);
   if (setting->any_bits)
-    return say("clpool.MemoryPool(%s)", source.text);
-  return say("clpool.MemoryPool(%s,\n                  leading_bits_in_bin_id=%u)", source.text,
-             setting->leading_bits);
+    return say("clpool.%s(%s)", pool, source.text);
+  return say("clpool.%s(%s,\n%*sleading_bits_in_bin_id=%u)", pool, source.text,
+             (int)strlen(pool) + 8, "", setting->leading_bits);
 }
 
-static words in_environment(const trace_tune_setting *setting)
+static words in_environment(const clpi_tune_report *report)
 {
+  const trace_tune_setting *setting = &report->best->setting;
   words bits = say("CLPOOL_LEADING_BITS=%u ", setting->leading_bits);
   if (!setting->on_arena)
     return say("%sCLPOOL_ARENA=0", bits.text);
@@ -102,7 +111,7 @@ static words in_environment(const trace_tune_setting *setting)
 
 static const struct {
   const char *heading, *key; /* for people, and in JSON */
-  words (*say)(const trace_tune_setting *setting);
+  words (*say)(const clpi_tune_report *report);
   const char *end; /* for people */
 } ways[] = {
     {"In C:", "code", in_c, ""},
@@ -115,22 +124,22 @@ enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 
 /* --- for people --- */
 
-static void print_subject(const clpi_tune_report *report)
+static void print_subject(FILE *file, const clpi_tune_report *report)
 {
   const clpi_arguments *arguments = report->arguments;
   if (arguments->trace_count > 1)
-    printf("%zu traces", arguments->trace_count);
+    fprintf(file, "%zu traces", arguments->trace_count);
   else
-    clpi_print_escaped(stdout, arguments->traces[0]);
-  printf(": %" PRIu64 " allocation%s, at most %s in use", report->allocations,
-         report->allocations > 1 ? "s" : "", clpi_show_bytes(report->peak_active_bytes).text);
+    clpi_print_escaped(file, arguments->traces[0]);
+  fprintf(file, ": %" PRIu64 " allocation%s, at most %s in use", report->allocations,
+          report->allocations > 1 ? "s" : "", clpi_show_bytes(report->peak_active_bytes).text);
   if (report->outcomes[0].result.pools > 1)
-    printf(", %zu pools", report->outcomes[0].result.pools);
+    fprintf(file, ", %zu pools", report->outcomes[0].result.pools);
   if (arguments->replay.limit_bytes > 0)
-    printf(", a limit of %s", clpi_show_bytes(arguments->replay.limit_bytes).text);
-  fputs("\ncosts: ", stdout);
-  clpi_print_escaped(stdout, report->costs);
-  fputs("\n\n", stdout);
+    fprintf(file, ", a limit of %s", clpi_show_bytes(arguments->replay.limit_bytes).text);
+  fputs("\ncosts: ", file);
+  clpi_print_escaped(file, report->costs);
+  fputs("\n\n", file);
 }
 
 static char mark(const clpi_tune_report *report, size_t i)
@@ -140,88 +149,90 @@ static char mark(const clpi_tune_report *report, size_t i)
   return trace_tune_is_beaten(report->outcomes, report->count, i) ? ' ' : '-';
 }
 
-static void print_outcome(const clpi_tune_report *report, size_t i)
+static void print_outcome(FILE *file, const clpi_tune_report *report, size_t i)
 {
   const trace_tune_outcome *outcome = &report->outcomes[i];
   const trace_tune_setting *setting = &outcome->setting;
   const trace_replay_result *result = &outcome->result;
   const bool is_several = report->arguments->trace_count > 1;
   words bits = say("%u", setting->leading_bits), slack = say("%g", setting->slack);
-  printf("%c %4s  %-6s %9.3f %11s %8" PRIu64 " %12.1f %11.1f%s", mark(report, i),
-         setting->any_bits ? "any" : bits.text, setting->on_arena ? slack.text : "no",
-         result->footprint, clpi_show_bytes(result->peak_device_bytes).text,
-         result->device_allocations, result->ns_per_operation, outcome->first_ns,
-         is_several ? "  " : "");
-  clpi_print_escaped(stdout, is_several ? outcome->worst : "");
-  putchar('\n');
+  fprintf(file, "%c %4s  %-6s %9.3f %11s %8" PRIu64 " %12.1f %11.1f%s", mark(report, i),
+          setting->any_bits ? "any" : bits.text, setting->on_arena ? slack.text : "no",
+          result->footprint, clpi_show_bytes(result->peak_device_bytes).text,
+          result->device_allocations, result->ns_per_operation, outcome->first_ns,
+          is_several ? "  " : "");
+  clpi_print_escaped(file, is_several ? outcome->worst : "");
+  fputc('\n', file);
   if (result->failures == 0)
     return;
-  printf("        out of memory at event %" PRIu64 "%s", result->first_failure,
-         is_several ? " of " : "");
-  clpi_print_escaped(stdout, is_several ? outcome->refused : "");
-  printf(", refused %" PRIu64 "\n", result->failures);
+  fprintf(file, "        out of memory at event %" PRIu64 "%s", result->first_failure,
+          is_several ? " of " : "");
+  clpi_print_escaped(file, is_several ? outcome->refused : "");
+  fprintf(file, ", refused %" PRIu64 "\n", result->failures);
 }
 
-static void print_table(const clpi_tune_report *report)
+static void print_table(FILE *file, const clpi_tune_report *report)
 {
   static const char heading[] = "  %4s  %-6s %9s %11s %8s %12s %11s%s\n";
-  printf(heading, "bits", "arena", "taken", "taken", "device", "ns an", "in the", "");
-  printf(heading, "", "slack", "/ in use", "", "calls", "operation", "first pass",
-         report->arguments->trace_count > 1 ? "  taken by" : "");
+  fprintf(file, heading, "bits", "arena", "taken", "taken", "device", "ns an", "in the", "");
+  fprintf(file, heading, "", "slack", "/ in use", "", "calls", "operation", "first pass",
+          report->arguments->trace_count > 1 ? "  taken by" : "");
   for (size_t i = 0; i < report->count; i++)
-    print_outcome(report, i);
-  printf("* recommended: the least memory within %u ns an operation of the quickest\n"
-         "  (ties: fewer calls, then no arena, then fewer bits, then less slack)\n"
-         "- nothing takes less memory and no more time, or less time and no more memory\n\n",
-         report->arguments->most_ns);
+    print_outcome(file, report, i);
+  fprintf(file,
+          "* recommended: the least memory within %u ns an operation of the quickest\n"
+          "  (ties: fewer calls, then no arena, then fewer bits, then less slack)\n"
+          "- nothing takes less memory and no more time, or less time and no more memory\n\n",
+          report->arguments->most_ns);
 }
 
-static void print_best(const trace_tune_outcome *best)
+static void print_best(FILE *file, const trace_tune_outcome *best)
 {
   const trace_tune_setting *setting = &best->setting;
-  printf("recommended: ");
+  fprintf(file, "recommended: ");
   if (!setting->any_bits)
-    printf("leading_bits_in_bin_id = %u, ", setting->leading_bits);
+    fprintf(file, "leading_bits_in_bin_id = %u, ", setting->leading_bits);
   if (setting->on_arena)
-    printf("on an arena of slack %g\n", setting->slack);
+    fprintf(file, "on an arena of slack %g\n", setting->slack);
   else
-    puts("without an arena");
-  printf("It takes %s, %.3f times the memory in use, and %.1f ns an operation.\n",
-         clpi_show_bytes(best->result.peak_device_bytes).text, best->result.footprint,
-         best->result.ns_per_operation);
+    fputs("without an arena\n", file);
+  fprintf(file, "It takes %s, %.3f times the memory in use, and %.1f ns an operation.\n",
+          clpi_show_bytes(best->result.peak_device_bytes).text, best->result.footprint,
+          best->result.ns_per_operation);
 }
 
-static void print_ways(const trace_tune_setting *setting)
+static void print_ways(FILE *file, const clpi_tune_report *report)
 {
   for (size_t i = 0; i < WAYS; i++)
-    printf("\n%s\n\n%s%s", ways[i].heading, ways[i].say(setting).text, ways[i].end);
+    fprintf(file, "\n%s\n\n%s%s", ways[i].heading, ways[i].say(report).text, ways[i].end);
 }
 
-static void print_run(const trace_tune_outcome *run, size_t limit_bytes)
+static void print_run(FILE *file, const trace_tune_outcome *run, size_t limit_bytes)
 {
   words limit = say(" --limit=%zu", limit_bytes);
-  printf("\nFor a program that does not use clpool, which then takes %s:\n\n"
-         "clpool run --leading-bits=%u%s ./program\n",
-         clpi_show_bytes(run->result.peak_device_bytes).text, run->setting.leading_bits,
-         limit_bytes ? limit.text : "");
+  fprintf(file,
+          "\nFor a program that does not use clpool, which then takes %s:\n\n"
+          "clpool run --leading-bits=%u%s ./program\n",
+          clpi_show_bytes(run->result.peak_device_bytes).text, run->setting.leading_bits,
+          limit_bytes ? limit.text : "");
 }
 
-void clpi_tune_report_print(const clpi_tune_report *report)
+void clpi_tune_report_print(FILE *file, const clpi_tune_report *report)
 {
   words notes[MOST_NOTES];
-  print_subject(report);
-  print_table(report);
+  print_subject(file, report);
+  print_table(file, report);
   if (report->best)
-    print_best(report->best);
+    print_best(file, report->best);
   else
-    printf("nothing is recommended:\n%s\n", reason(report).text);
+    fprintf(file, "nothing is recommended:\n%s\n", reason(report).text);
   const size_t count = list_notes(report, notes);
   for (size_t i = 0; i < count; i++)
-    printf("note: %s\n", notes[i].text);
+    fprintf(file, "note: %s\n", notes[i].text);
   if (report->best)
-    print_ways(&report->best->setting);
+    print_ways(file, report);
   if (report->run)
-    print_run(report->run, report->arguments->replay.limit_bytes);
+    print_run(file, report->run, report->arguments->replay.limit_bytes);
 }
 
 /* --- JSON --- */
@@ -279,17 +290,31 @@ static void write_run(clpi_json *json, const trace_tune_outcome *run)
   clpi_json_end(json, '}');
 }
 
-static void write_best(clpi_json *json, const trace_tune_outcome *best)
+static void write_best(clpi_json *json, const clpi_tune_report *report)
 {
-  if (!best) {
+  if (!report->best) {
     clpi_json_string(json, "recommended", NULL);
     return;
   }
   clpi_json_begin(json, "recommended", '{');
-  write_setting(json, &best->setting);
+  write_setting(json, &report->best->setting);
   for (size_t i = 0; i < WAYS; i++)
-    clpi_json_string(json, ways[i].key, ways[i].say(&best->setting).text);
+    clpi_json_string(json, ways[i].key, ways[i].say(report).text);
   clpi_json_end(json, '}');
+}
+
+/* What is printed for people, for programs that show it. */
+static void write_text(clpi_json *json, const clpi_tune_report *report)
+{
+  char *text = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&text, &bytes);
+  if (file) {
+    clpi_tune_report_print(file, report);
+    fclose(file);
+  }
+  clpi_json_string(json, "text", text ? text : "");
+  free(text);
 }
 
 void clpi_tune_report_json(const clpi_tune_report *report)
@@ -306,6 +331,7 @@ void clpi_tune_report_json(const clpi_tune_report *report)
     clpi_json_string(&json, NULL, notes[i].text);
   clpi_json_end(&json, ']');
   write_run(&json, report->run);
-  write_best(&json, report->best);
+  write_best(&json, report);
+  write_text(&json, report);
   clpi_json_end(&json, '}');
 }

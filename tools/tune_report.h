@@ -22,8 +22,9 @@ typedef struct clpi_tune_report {
   const trace_tune_outcome *best, *run; /* of either, what is recommended; NULL: nothing */
 } clpi_tune_report;
 
-/* Each writes to standard output. */
-void clpi_tune_report_print(const clpi_tune_report *report);
+void clpi_tune_report_print(FILE *file, const clpi_tune_report *report);
+
+/* To standard output. */
 void clpi_tune_report_json(const clpi_tune_report *report);
 
 /* Draws memory against time. Returns an exit code, with a complaint if it is not 0: there is

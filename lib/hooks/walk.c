@@ -10,9 +10,7 @@
 
 #include "core/base/spinlock.h"
 
-#include <pthread.h>
 #include <stdbool.h>
-#include <sys/auxv.h>
 #include <unwind.h>
 
 #ifdef __x86_64__
@@ -42,6 +40,12 @@ static struct {
   } known[KNOWN]; /* each in the only slot for it */
 } learned;
 
+/* What the unwinder has walked of the thread's stack, and so is there to be read. A coroutine has
+ * another one, which may end sooner than distances say. */
+static _Thread_local struct {
+  uintptr_t low, high;
+} walked __attribute__((tls_model("initial-exec")));
+
 static size_t slot_of(uintptr_t return_address)
 {
   return (size_t)(return_address * UINT64_C(0x9e3779b97f4a7c15) >> 52); /* of 4096 */
@@ -63,17 +67,29 @@ static bool is_usual(const place *at, const place *caller)
          ((const uintptr_t *)caller->stack_pointer)[-1] == caller->return_address;
 }
 
+static void widen_walked(uintptr_t low, uintptr_t high)
+{
+  bool is_same_stack = low <= walked.high && high >= walked.low;
+  walked.low = is_same_stack && walked.low < low ? walked.low : low;
+  walked.high = is_same_stack && walked.high > high ? walked.high : high;
+}
+
 /* The walk's own frame is not learned: a quick walk begins with its caller. */
 static void learn(const walk *done)
 {
+  bool is_one_stack = true;
   if (done->count > CLPI_RING_FRAMES || done->count < 2 || !clpi_spinlock_try(&learned.lock))
     return;
   const place *last = &done->places[done->count - 1];
   for (const place *at = &done->places[1]; at < last; at++)
     if (is_usual(at, at + 1))
       learn_distance_locked(at->return_address, at[1].stack_pointer - at->stack_pointer);
+    else
+      is_one_stack = false; /* a signal may have one of its own */
   learn_distance_locked(last->return_address, OUTERMOST);
   clpi_spinlock_unlock(&learned.lock);
+  if (is_one_stack)
+    widen_walked(done->places[1].stack_pointer, last->stack_pointer);
 }
 
 static _Unwind_Reason_Code show_frame(struct _Unwind_Context *context, void *argument)
@@ -91,19 +107,12 @@ static _Unwind_Reason_Code show_frame(struct _Unwind_Context *context, void *arg
   return _URC_NO_REASON;
 }
 
-/* The end of the thread's stack, or nearly: what the C library has there of a thread, or the kernel
- * of the process. */
-static uintptr_t find_top(uintptr_t stack_pointer)
-{
-  uintptr_t thread = (uintptr_t)pthread_self();
-  return thread > stack_pointer ? thread : getauxval(AT_RANDOM);
-}
-
 /* How many frames there are from the one at a return address on; 0: that is not known. */
 __attribute__((no_sanitize("address"))) static size_t
 find_frames_locked(uintptr_t address, uintptr_t stack_pointer, uintptr_t frames[CLPI_RING_FRAMES])
 {
-  uintptr_t top = find_top(stack_pointer);
+  if (stack_pointer < walked.low)
+    return 0;
   for (size_t count = 0; address && count < CLPI_RING_FRAMES;) {
     size_t slot = slot_of(address);
     uintptr_t distance = learned.known[slot].distance;
@@ -113,7 +122,7 @@ find_frames_locked(uintptr_t address, uintptr_t stack_pointer, uintptr_t frames[
     if (distance == OUTERMOST)
       return count;
     stack_pointer += distance;
-    if (stack_pointer > top)
+    if (stack_pointer > walked.high)
       return 0;
     address = ((const uintptr_t *)stack_pointer)[-1];
   }

@@ -20,7 +20,6 @@
 #include "opencl/under_layer.h"
 
 #include <clpool/opencl.h>
-#include <stdlib.h>
 
 typedef struct svm_allocator {
   clpi_cl_queue_order order; /* must be first; its context is retained */
@@ -100,7 +99,7 @@ static void svm_destroy(void *self)
   if (allocator->queue)
     clpi_cl.clReleaseCommandQueue(allocator->queue);
   clpi_cl_queue_order_end(&allocator->order);
-  free(allocator);
+  clpi_allocator_free_self(self);
 }
 
 typedef struct capability {
@@ -183,20 +182,14 @@ static clp_status create(cl_context context, const clp_cl_svm_options *options, 
   if (status)
     return status;
   describe(options, &bounds, &svm, &ops);
-  svm_allocator *self = malloc(sizeof(*self));
-  if (!self)
-    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for allocator %s", ops.name);
-  *self = (svm_allocator){
+  const svm_allocator self = {
       .order = {.context = context, .has_wait_lists = true, .forgets_barriers = bounds.has_pocl},
       .flags = options->flags ? options->flags : CL_MEM_READ_WRITE,
       .alignment = (cl_uint)options->alignment,
       .queue = options->queue,
       .queues_can_free = !bounds.has_nvidia,
       .leave_buffers = clpi_cl_find_leave_buffers()};
-  status = clp_allocator_create(&ops, self, out);
-  if (status)
-    free(self);
-  return status;
+  return clpi_allocator_create_with(&ops, &self, sizeof(self), out);
 }
 
 clp_status clp_cl_svm_allocator_create(cl_context context, const clp_cl_svm_options *options,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Nanoseconds that an allocation and its release take from Python, on clpool's pool and on
-PyOpenCL's, measured in turns. Prints one line a pool, and the ratio of the medians."""
+"""Nanoseconds that an allocation and its release take from Python, on clpool's pools and on
+PyOpenCL's, measured in turns. Prints one line a pool, with the ratio of the medians to PyOpenCL's
+pool of the same kind of memory."""
 
 from __future__ import annotations
 
@@ -25,22 +26,27 @@ def main() -> None:
     queue = cl.CommandQueue(cl.create_some_context(interactive=False))
     other = cl.CommandQueue(queue.context)
     ours = clpool.MemoryPool(clpool.ImmediateAllocator(queue))
+    shared = clpool.SVMPool(clpool.SVMAllocator(queue.context, queue=queue))
+    tools = pyopencl.tools
     pools = {
-        "pyopencl.tools.MemoryPool": pyopencl.tools.MemoryPool(
-            pyopencl.tools.ImmediateAllocator(queue)
-        ),
+        "pyopencl.tools.MemoryPool": tools.MemoryPool(tools.ImmediateAllocator(queue)),
         "clpool.MemoryPool": ours,
         "clpool, arena=True": clpool.MemoryPool(ours.allocator, arena=True),
         "clpool, pool.on(other)": ours.on(other),
+        "pyopencl.tools.SVMPool": tools.SVMPool(tools.SVMAllocator(queue.context, queue=queue)),
+        "clpool.SVMPool": shared,
+        "clpool.SVMPool, arena=True": clpool.SVMPool(shared.allocator, arena=True),
+        "clpool.SVMPool, pool.on(other)": shared.on(other),
     }
     times = {name: [] for name in pools}
     for _ in range(ROUNDS):
         for name, pool in pools.items():
             times[name].append(nanoseconds(pool, "pool(n)"))
-    reference = statistics.median(times["pyopencl.tools.MemoryPool"])
     for name, measured in times.items():
         middle = statistics.median(measured)
-        print(f"{name:28} {middle:7.1f} ns  {middle / reference:5.2f}")
+        if name.startswith("pyopencl"):
+            reference = middle
+        print(f"{name:30} {middle:7.1f} ns  {middle / reference:5.2f}")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import argparse
 import contextlib
 import sys
 
-from clpool import _convert
+from clpool import _convert, _tracing
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -25,11 +25,12 @@ def main(arguments: list[str] | None = None) -> int:
             source = files.enter_context(open(chosen.snapshot, "rb"))
             target = sys.stdout
             if chosen.output is not None:
-                target = files.enter_context(open(chosen.output, "w", encoding="utf-8"))
-            _convert.convert(source, target, chosen.device)
+                target = files.enter_context(_tracing.whole_file(chosen.output))
+            counts = _convert.convert(source, target, chosen.device)
     except (OSError, ValueError) as error:
         print(f"python -m clpool: {chosen.snapshot}: {error}", file=sys.stderr)
         return 1
+    print(counts, file=sys.stderr)
     return 0
 
 

@@ -32,27 +32,66 @@ class _NoPyOpenCL:
 _base = _NoPyOpenCL if cl is None else cl
 
 
+class _Record:
+    """What PyOpenCL's exceptions carry, with the methods of PyOpenCL's own record, which cannot be
+    pickled."""
+
+    def __init__(self, message: str, code: int, is_memory: bool):
+        self._values = message, code, is_memory
+
+    def what(self) -> str:
+        return self._values[0]
+
+    def code(self) -> int:
+        return self._values[1]
+
+    def routine(self) -> str:
+        return "clpool"
+
+    def is_out_of_memory(self) -> bool:
+        return self._values[2]
+
+    def __repr__(self) -> str:
+        return repr(self._values[0])
+
+
 class Error(_base.Error):
     """A failure in clpool.
 
     ``status`` is libclpool's, such as ``"CLP_BUSY"``; ``native_code`` the backend's own (cl_int,
     CUresult, errno), 0 where there is none; ``str()`` a sentence with the figures that matter.
-    PyOpenCL's ``code``, ``routine``, ``what`` and ``is_out_of_memory()`` are there, too.
+    PyOpenCL's ``code``, ``routine`` and ``what`` are there, too, with PyOpenCL and without. Errors
+    can be pickled.
     """
 
     status = "CLP_SUCCESS"
     native_code = 0
     message = ""
 
+    @property
+    def what(self):
+        made_by_clpool = self.args and isinstance(self.args[0], _Record)
+        code = 0 if not self.is_out_of_memory() else _MEM_OBJECT_ALLOCATION_FAILURE
+        return self.args[0] if made_by_clpool else _Record(str(self), code, bool(code))
+
+    @property
+    def code(self) -> int:
+        return self.what.code()
+
+    @property
+    def routine(self) -> str:
+        return self.what.routine()
+
+    def is_out_of_memory(self) -> bool:
+        """Whether memory is missing, of the device or the host, or a limit leaves no room."""
+        return isinstance(self, MemoryError)
+
     def __str__(self) -> str:
-        return self.message or super().__str__()
+        return self.message or Exception.__str__(self)
 
 
 class MemoryError(Error, _base.MemoryError):
     """There is no memory, of the device or the host."""
-
-    def is_out_of_memory(self) -> bool:
-        return True
 
 
 class LimitExceeded(MemoryError):
@@ -87,10 +126,7 @@ def make(status: int, native_code: int, name: str, message: str) -> Error:
     code = native_code
     if code == 0 and issubclass(error_class, MemoryError):
         code = _MEM_OBJECT_ALLOCATION_FAILURE
-    argument: object = message
-    if cl is not None and hasattr(cl._cl, "_ErrorRecord"):
-        argument = cl._cl._ErrorRecord(message, code, "clpool")
-    error = error_class(argument)
+    error = error_class(_Record(message, code, issubclass(error_class, MemoryError)))
     error.status = name
     error.native_code = native_code
     error.message = message

@@ -26,8 +26,12 @@ class patch:
 
     or, in a ``with`` statement, until its end. Names that a module has imported before
     (``from pyopencl.tools import MemoryPool``) stay what they were, so patch first. Keyword
-    arguments are defaults for the pools that are made then, such as ``arena=True``.
+    arguments are defaults for the pools that are made then, such as ``arena=True``. Of several
+    patches, the last one that was not undone counts.
     """
+
+    _in_place: list[patch] = []
+    _own: dict = {}  # PyOpenCL's classes, while there is any in place
 
     def __init__(self, **options):
         if not _set_up.has_pyopencl:
@@ -35,17 +39,24 @@ class patch:
         import pyopencl.tools
 
         self._tools = pyopencl.tools
-        self._before = {
-            name: getattr(self._tools, name) for name in _NAMES if hasattr(self._tools, name)
-        }
-        for name in self._before:
-            setattr(self._tools, name, _with_options(getattr(clpool, name), options))
+        names = [name for name in _NAMES if hasattr(self._tools, name)]
+        if not self._in_place:
+            self._own.update({name: getattr(self._tools, name) for name in names})
+        self._classes = {name: _with_options(getattr(clpool, name), options) for name in names}
+        self._in_place.append(self)
+        self._put()
+
+    def _put(self) -> None:
+        """Puts the classes of the last patch in place, or PyOpenCL's own."""
+        classes = self._in_place[-1]._classes if self._in_place else self._own
+        for name, replacement in classes.items():
+            setattr(self._tools, name, replacement)
 
     def undo(self) -> None:
-        """Puts PyOpenCL's own classes back."""
-        for name, own in self._before.items():
-            setattr(self._tools, name, own)
-        self._before = {}
+        """Ends this patch: with the last of them, PyOpenCL's own classes are back."""
+        if self in self._in_place:
+            self._in_place.remove(self)
+            self._put()
 
     def __enter__(self):
         return self

@@ -48,8 +48,7 @@ def _make_pooled_svm():
         (pyopencl.tools.PooledSVM). ``mem`` is the :class:`clpool.Memory` within."""
 
         __module__ = "clpool"
-
-        _queue = None
+        __slots__ = ()
 
         if hasattr(cl, "SVMPointer"):
             map = cl.SVMPointer.map
@@ -57,16 +56,13 @@ def _make_pooled_svm():
             map_rw = cl.SVMPointer.map_rw
             _enqueue_unmap = cl.SVMPointer._enqueue_unmap
 
-        def __init__(self, memory):
-            super().__init__(memory)
-            pool = memory.pool
-            self._queue = pool.queue
-            if self._queue is None:
-                self._queue = pool.allocator.queue
+        def __init__(self, *_):
+            raise TypeError("a PooledSVM is made by a clpool.SVMPool")
 
-        def release(self) -> None:
-            """Gives the memory back to the pool. Twice is a clpool.LogicError."""
-            self.mem.release()
+        @property
+        def buf(self) -> memoryview:
+            """The memory, for the host: release() is a BufferError while a view exists."""
+            return memoryview(self.mem)
 
         def enqueue_release(self, queue=None) -> None:
             """As release, behind the work of a queue."""
@@ -90,7 +86,7 @@ def _make_pooled_svm():
             return isinstance(other, PooledSVM) and self.mem is other.mem
 
         def __hash__(self):
-            return hash(self.mem.ptr)
+            return hash(id(self.mem))
 
     PooledSVM.__qualname__ = "PooledSVM"
     return PooledSVM
@@ -105,7 +101,7 @@ _clpool.set_up(
     buffer_type=cl.Buffer if has_pyopencl else None,
     queue_type=cl.CommandQueue if has_pyopencl else None,
     context_type=cl.Context if has_pyopencl else None,
-    make_svm=PooledSVM,
+    svm_type=PooledSVM,
     svm_allocation=getattr(cl, "SVMAllocation", None),
     stats_type=PoolStats,
     default_reaction=collect_garbage,

@@ -13,12 +13,18 @@ static bool try_allocate(Pool *pool, size_t bytes, clp_buffer **out)
   return clp_pool_try_allocate_on(pool->pool, bytes, pool->stream, out);
 }
 
-/* Buffers that are parked keep memory that the pool gave back meanwhile. */
-static void drop_parked_after_frees(Pool *pool)
+/* Buffers that are parked keep memory that the pool gave back meanwhile. After a failure the last
+ * error stays what it is, which the question of statistics might not leave. */
+static void drop_parked_after_frees(Pool *pool, clp_status status)
 {
   clp_pool_stats stats = CLP_POOL_STATS_INIT;
-  pool = pool->root == NULL ? pool : pool->root;
-  if (pool->kind != MEMORY_CL_MEM || clp_pool_get_stats(pool->pool, &stats) != CLP_SUCCESS)
+  if (status != CLP_SUCCESS) {
+    clpool_drop_parked();
+    return;
+  }
+  pool = clpool_root(pool);
+  if ((pool->kind != MEMORY_CL_MEM && pool->kind != MEMORY_SVM) ||
+      clp_pool_get_stats(pool->pool, &stats) != CLP_SUCCESS)
     return;
   if (stats.device_frees != pool->device_frees)
     clpool_drop_parked();
@@ -37,7 +43,7 @@ clp_status clpool_release_block(Pool *pool, clp_buffer *buffer, clp_stream strea
   Py_BEGIN_ALLOW_THREADS
   status = stream == NULL ? clp_buffer_release(buffer) : clp_buffer_release_on(buffer, stream);
   Py_END_ALLOW_THREADS
-  drop_parked_after_frees(pool);
+  drop_parked_after_frees(pool, status);
   return status;
 }
 
@@ -70,7 +76,7 @@ static clp_buffer *allocate_slowly(Pool *pool, size_t bytes)
     status = clp_pool_allocate_on(pool->pool, bytes, pool->stream, &buffer);
   if (state != NULL)
     PyEval_RestoreThread(state);
-  drop_parked_after_frees(pool);
+  drop_parked_after_frees(pool, status);
   if (clpool_check(status) == 0)
     return buffer;
   if (status == CLP_SUCCESS)
@@ -82,12 +88,9 @@ static PyObject *to_object(Pool *pool, clp_buffer *buffer)
 {
   if (pool->kind == MEMORY_CL_MEM)
     return clpool_wrap(pool, buffer);
-  PyObject *memory = clpool_memory_new(pool, buffer);
-  if (memory == NULL || pool->kind != MEMORY_SVM)
-    return memory;
-  PyObject *svm = PyObject_CallFunctionObjArgs(clpool_make_svm, memory, NULL);
-  Py_DECREF(memory);
-  return svm;
+  if (pool->kind == MEMORY_SVM)
+    return clpool_wrap_svm(pool, buffer);
+  return clpool_memory_new(pool, buffer);
 }
 
 PyObject *clpool_pool_allocate(PyObject *self, PyObject *size)

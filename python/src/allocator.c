@@ -160,7 +160,7 @@ static PyObject *cuda_async_new(PyTypeObject *type, PyObject *args, PyObject *ke
   clp_cuda_async_options options = CLP_CUDA_ASYNC_OPTIONS_INIT;
   PyObject *stream = Py_None;
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "|iO", names, &options.device, &stream) ||
-      (stream != Py_None && clpool_handle_of(stream, clpool_queue_type, &options.stream) < 0))
+      (stream != Py_None && clpool_stream_of(stream, true, &options.stream) < 0))
     return NULL;
   clp_allocator *allocator;
   clp_status status;

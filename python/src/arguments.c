@@ -2,6 +2,8 @@
 /* Python's objects as C's. But for the converter, each returns 0, or -1 with an exception set. */
 #include "clpool_module.h"
 
+#include <string.h>
+
 /* A number of bytes: an int, or what can be an index, as numpy's integers. */
 int clpool_size_of(PyObject *object, size_t *out)
 {
@@ -27,47 +29,62 @@ int clpool_parse_size(PyObject *object, void *out)
   return clpool_size_of(object, out) == 0;
 }
 
-/* PyOpenCL's objects must be of the type that is needed: drivers crash on a handle of another. */
-static int check_type(PyObject *object, PyObject *type)
+/* The number that an attribute of an object is. */
+static int number_in(PyObject *object, const char *name, void **out)
 {
-  int is = type == NULL ? 1 : PyObject_IsInstance(object, type);
-  if (is == 0)
-    PyErr_Format(PyExc_TypeError, "a pyopencl.%s is needed, not %.200s",
-                 type == clpool_queue_type ? "CommandQueue" : "Context", Py_TYPE(object)->tp_name);
-  return is > 0 ? 0 : -1;
+  PyObject *number = PyObject_GetAttrString(object, name);
+  if (number == NULL)
+    return -1;
+  *out = PyLong_AsVoidPtr(number);
+  Py_DECREF(number);
+  return *out == NULL && PyErr_Occurred() ? -1 : 0;
 }
 
-/* The handle of a queue, a context or a stream: its int_ptr (PyOpenCL, where it must be of `type`),
- * ptr (CuPy) or cuda_stream (PyTorch), or the number itself. CUDA's default stream, which is 0
- * there, is 1 here. */
+/* The handle of a pyopencl.Context or CommandQueue, whichever `type` is. Nothing else will do,
+ * since drivers crash on what is no handle of theirs. */
 int clpool_handle_of(PyObject *object, PyObject *type, void **out)
 {
-  static const char *const names[] = {"int_ptr", "ptr", "cuda_stream"};
-  PyObject *number = NULL;
-  bool is_cuda = false;
-  if (PyLong_Check(object)) {
-    Py_INCREF(object);
-    number = object;
+  if (type != NULL && PyObject_TypeCheck(object, (PyTypeObject *)type))
+    return number_in(object, "int_ptr", out);
+  PyErr_Format(PyExc_TypeError, "a pyopencl.%s is needed, not %.200s",
+               type == clpool_queue_type ? "CommandQueue" : "Context", Py_TYPE(object)->tp_name);
+  return -1;
+}
+
+/* Whether a class is one of streams by its name, or derived from one. CuPy's streams are known by
+ * that, since its other objects have an attribute ptr, too. */
+static bool is_stream_class(PyTypeObject *type)
+{
+  for (; type != NULL; type = type->tp_base) {
+    size_t length = strlen(type->tp_name);
+    if (length >= 6 && strcmp(type->tp_name + length - 6, "Stream") == 0)
+      return true;
   }
-  for (size_t i = 0; number == NULL && i < sizeof(names) / sizeof(names[0]); i++) {
-    number = PyObject_GetAttrString(object, names[i]);
-    is_cuda = i > 0;
-    if (number == NULL && !PyErr_ExceptionMatches(PyExc_AttributeError))
-      return -1;
-    PyErr_Clear();
-  }
-  if (number == NULL) {
-    PyErr_Format(PyExc_TypeError, "a queue, a context or a stream is needed, not %.200s",
+  return false;
+}
+
+/* The handle of a stream of CuPy's (ptr) or PyTorch's (cuda_stream). The default stream, which is 0
+ * there, is CLP_CUDA_STREAM_LEGACY here. */
+static int cuda_stream_of(PyObject *object, void **out)
+{
+  void *handle = NULL;
+  bool is_torch = PyObject_HasAttrString(object, "cuda_stream");
+  bool is_stream = is_torch || is_stream_class(Py_TYPE(object));
+  int found = number_in(object, is_torch ? "cuda_stream" : "ptr", &handle);
+  if (found < 0 && is_stream)
+    return -1;
+  PyErr_Clear();
+  if (found < 0 || (handle != NULL && !is_stream)) {
+    PyErr_Format(PyExc_TypeError, "a stream of CuPy's or PyTorch's is needed, not %.200s",
                  Py_TYPE(object)->tp_name);
     return -1;
   }
-  bool is_opencl = number != object && !is_cuda;
-  void *handle = PyLong_AsVoidPtr(number);
-  Py_DECREF(number);
-  if (is_opencl && check_type(object, type) < 0)
-    return -1;
-  if (handle == NULL && PyErr_Occurred())
-    return -1;
-  *out = handle == NULL && is_cuda ? CLP_CUDA_STREAM_LEGACY : handle;
+  *out = handle == NULL ? CLP_CUDA_STREAM_LEGACY : handle;
   return 0;
+}
+
+/* The handle of what orders the work on an allocator's memory: a queue, or a stream of CUDA's. */
+int clpool_stream_of(PyObject *object, bool is_cuda, void **out)
+{
+  return is_cuda ? cuda_stream_of(object, out) : clpool_handle_of(object, clpool_queue_type, out);
 }

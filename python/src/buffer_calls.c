@@ -4,11 +4,11 @@
 #include "clpool_module.h"
 
 /* NULL for the buffer: an exception is set. */
-PyObject *clpool_with_stream(clp_buffer *buffer, PyObject *queue,
+PyObject *clpool_with_stream(clp_buffer *buffer, Pool *pool, PyObject *queue,
                              clp_status (*call)(clp_buffer *, clp_stream))
 {
   void *stream;
-  if (buffer == NULL || clpool_handle_of(queue, clpool_queue_type, &stream) < 0)
+  if (buffer == NULL || clpool_stream_of(queue, clpool_is_cuda(pool), &stream) < 0)
     return NULL;
   clp_status status;
   Py_BEGIN_ALLOW_THREADS

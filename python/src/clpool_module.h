@@ -56,11 +56,21 @@ typedef struct Pool {
   uint64_t device_frees; /* as the statistics last said */
 } Pool;
 
+static inline Pool *clpool_root(Pool *pool)
+{
+  return pool->root == NULL ? pool : pool->root;
+}
+
+static inline bool clpool_is_cuda(Pool *pool)
+{
+  return clpool_root(pool)->allocator->device >= 0;
+}
+
 /* module.c */
 extern PyObject *clpool_buffer_type;      /* pyopencl.Buffer, or NULL */
 extern PyObject *clpool_queue_type;       /* pyopencl.CommandQueue, or NULL */
 extern PyObject *clpool_context_type;     /* pyopencl.Context, or NULL */
-extern PyObject *clpool_make_svm;         /* called with a Memory for a block of an SVMPool */
+extern PyObject *clpool_svm_type;         /* clpool.PooledSVM, or NULL */
 extern PyObject *clpool_svm_allocation;   /* pyopencl.SVMAllocation, or NULL */
 extern PyObject *clpool_stats_type;       /* called with the fields of clp_pool_stats */
 extern PyObject *clpool_default_reaction; /* what on_out_of_memory is unless told */
@@ -78,6 +88,7 @@ void clpool_report_kept(void);
 int clpool_size_of(PyObject *object, size_t *out);
 int clpool_parse_size(PyObject *object, void *out);
 int clpool_handle_of(PyObject *object, PyObject *type, void **out);
+int clpool_stream_of(PyObject *object, bool is_cuda, void **out);
 
 /* allocator.c */
 extern PyTypeObject *clpool_allocator_type;
@@ -99,24 +110,41 @@ clp_status clpool_release_block(Pool *pool, clp_buffer *buffer, clp_stream strea
 void clpool_release_or_report(Pool *pool, clp_buffer *buffer, clp_stream stream);
 
 /* buffer_calls.c */
-PyObject *clpool_with_stream(clp_buffer *buffer, PyObject *queue,
+PyObject *clpool_with_stream(clp_buffer *buffer, Pool *pool, PyObject *queue,
                              clp_status (*call)(clp_buffer *, clp_stream));
 PyObject *clpool_unbind(clp_buffer *buffer);
 
 /* wrapper.c */
 PyObject *clpool_wrap(Pool *pool, clp_buffer *buffer);
+PyObject *clpool_wrap_svm(Pool *pool, clp_buffer *buffer);
+void clpool_svm_set_block(PyObject *svm, clp_buffer *buffer);
+void clpool_svm_released(PyObject *svm);
 size_t clpool_drop_parked(void);
 clp_buffer *clpool_buffer_of(PyObject *object, Pool **pool);
-int clpool_release_wrapped(PyObject *object);
-int clpool_keep_alive(PyObject *part, PyObject *whole);
-int clpool_make_wrapper_type(PyObject *buffer_type);
+bool clpool_release_wrapped(PyObject *object);
+clp_buffer *clpool_region_of(PyObject *object, PyObject **whole, size_t *origin, size_t *bytes);
+int clpool_keep_alive(PyObject *part, PyObject *whole, size_t origin, size_t bytes);
+void clpool_clear_attributes(PyObject *object);
+int clpool_traverse_record(PyObject *object, visitproc visit, void *arg);
+int clpool_make_wrapper_types(void);
 extern PyTypeObject *clpool_wrapper_type;
+
+/* released.c */
+void clpool_make_released(PyObject *object);
+int clpool_add_released(void);
 
 /* pooled_buffer.c: the methods of PooledBuffer */
 int clpool_add_buffer_methods(PyTypeObject *type);
+int clpool_add_methods(PyTypeObject *type, PyMethodDef *method);
+int clpool_add_properties(PyTypeObject *type, PyGetSetDef *property);
 
 /* memory.c */
 PyObject *clpool_memory_new(Pool *pool, clp_buffer *buffer);
+PyObject *clpool_memory_release(PyObject *memory, PyObject *queue);
+void clpool_memory_set_svm(PyObject *memory, PyObject *svm);
+int clpool_memory_visit(PyObject *memory, visitproc visit, void *arg);
+bool clpool_memory_park(PyObject *memory);
+bool clpool_memory_unpark(PyObject *memory, PyObject *svm, Pool *pool, clp_buffer *buffer);
 int clpool_add_memory(PyObject *module);
 
 /* hook.c, trace.c, torch.c */

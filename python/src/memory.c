@@ -9,7 +9,10 @@ typedef struct Memory {
   clp_buffer *buffer; /* NULL: released */
   clp_memory address;
   size_t size;
-  Pool *pool;
+  Pool *pool;       /* NULL: parked, with the PooledSVM */
+  Py_ssize_t views; /* that the buffer protocol gave and that exist */
+  PyObject *svm;    /* the PooledSVM of this memory, whose view is one of them; borrowed, or NULL */
+  Py_ssize_t references; /* that the PooledSVM has, and what is beside it */
 } Memory;
 
 static PyTypeObject *memory_type;
@@ -27,9 +30,63 @@ PyObject *clpool_memory_new(Pool *pool, clp_buffer *buffer)
   self->size = clp_buffer_size(buffer);
   Py_INCREF(pool);
   self->pool = pool;
+  self->views = 0;
+  self->svm = NULL;
+  self->references = 0;
   PyObject_GC_Track((PyObject *)self);
   return (PyObject *)self;
 }
+
+/* --- Within a PooledSVM ----------------------------------------------------------------------- */
+
+/* Sets the PooledSVM of a memory, whose view does not forbid a release, when nobody else has the
+ * memory yet; NULL: it has ended. */
+void clpool_memory_set_svm(PyObject *memory, PyObject *svm)
+{
+  Memory *me = (Memory *)memory;
+  me->svm = svm;
+  if (svm != NULL)
+    me->references = Py_REFCNT(memory);
+}
+
+/* Shows the collector all references that the PooledSVM has, most of them inside of PyOpenCL. */
+int clpool_memory_visit(PyObject *memory, visitproc visit, void *arg)
+{
+  for (Py_ssize_t i = ((Memory *)memory)->references; i-- > 0;)
+    Py_VISIT(memory);
+  return 0;
+}
+
+/* Whether nothing but its PooledSVM uses a memory. Then the block is the caller's, until
+ * clpool_memory_unpark. */
+bool clpool_memory_park(PyObject *memory)
+{
+  Memory *me = (Memory *)memory;
+  if (me->buffer == NULL || me->views != 1 || Py_REFCNT(memory) != me->references)
+    return false;
+  me->buffer = NULL;
+  me->svm = NULL;
+  Py_CLEAR(me->pool);
+  PyObject_GC_UnTrack(memory);
+  return true;
+}
+
+/* Makes a parked memory that of a block, of which nothing differs from the one that it was for.
+ * False: it is not so. */
+bool clpool_memory_unpark(PyObject *memory, PyObject *svm, Pool *pool, clp_buffer *buffer)
+{
+  Memory *me = (Memory *)memory;
+  if (me->address != clp_buffer_memory(buffer) || me->size != clp_buffer_size(buffer))
+    return false;
+  me->buffer = buffer;
+  me->svm = svm;
+  Py_INCREF(pool);
+  me->pool = pool;
+  PyObject_GC_Track(memory);
+  return true;
+}
+
+/* --- The type --------------------------------------------------------------------------------- */
 
 static int memory_traverse(PyObject *self, visitproc visit, void *arg)
 {
@@ -45,7 +102,7 @@ static void memory_dealloc(PyObject *self)
   PyObject_GC_UnTrack(self);
   if (me->buffer != NULL)
     clpool_release_or_report(me->pool, me->buffer, me->pool->stream);
-  Py_DECREF(me->pool);
+  Py_XDECREF(me->pool);
   PyObject_GC_Del(self);
   Py_DECREF(type);
 }
@@ -61,32 +118,51 @@ static clp_buffer *buffer_or_raise(Memory *self)
 
 static PyObject *memory_record_use(PyObject *self, PyObject *queue)
 {
-  return clpool_with_stream(buffer_or_raise((Memory *)self), queue, clp_buffer_record_use);
+  Memory *me = (Memory *)self;
+  return clpool_with_stream(buffer_or_raise(me), me->pool, queue, clp_buffer_record_use);
 }
 
-static PyObject *memory_release(PyObject *self, PyObject *args)
+/* Gives the memory back on a queue, or Py_None. */
+PyObject *clpool_memory_release(PyObject *self, PyObject *queue)
 {
   Memory *me = (Memory *)self;
-  PyObject *queue = Py_None;
   void *stream = me->pool->stream;
-  if (!PyArg_ParseTuple(args, "|O", &queue) ||
-      (queue != Py_None && clpool_handle_of(queue, clpool_queue_type, &stream) < 0))
+  if (queue != Py_None && clpool_stream_of(queue, clpool_is_cuda(me->pool), &stream) < 0)
     return NULL;
   clp_buffer *buffer = buffer_or_raise(me);
   if (buffer == NULL)
     return NULL;
+  Py_ssize_t views = me->views - (me->svm != NULL);
+  if (views > 0)
+    return PyErr_Format(PyExc_BufferError,
+                        "the memory cannot be released: %zd views of it exist, such as arrays",
+                        views);
   me->buffer = NULL; /* for other threads meanwhile */
+  if (me->svm != NULL)
+    clpool_svm_set_block(me->svm, NULL);
   clp_status status = clpool_release_block(me->pool, buffer, stream);
-  if (status != CLP_SUCCESS && status != CLP_ALREADY_RELEASED)
+  bool is_gone = status == CLP_SUCCESS || status == CLP_ALREADY_RELEASED;
+  if (!is_gone)
     me->buffer = buffer;
+  if (me->svm != NULL && is_gone)
+    clpool_svm_released(me->svm);
+  else if (me->svm != NULL)
+    clpool_svm_set_block(me->svm, buffer);
   if (clpool_check(status) < 0)
     return NULL;
   Py_RETURN_NONE;
 }
 
+static PyObject *memory_release(PyObject *self, PyObject *args)
+{
+  PyObject *queue = Py_None;
+  return PyArg_ParseTuple(args, "|O", &queue) ? clpool_memory_release(self, queue) : NULL;
+}
+
 static PyObject *memory_bind(PyObject *self, PyObject *queue)
 {
-  return clpool_with_stream(buffer_or_raise((Memory *)self), queue, clp_buffer_bind);
+  Memory *me = (Memory *)self;
+  return clpool_with_stream(buffer_or_raise(me), me->pool, queue, clp_buffer_bind);
 }
 
 static PyObject *memory_unbind(PyObject *self, PyObject *unused)
@@ -105,19 +181,31 @@ static int memory_get_buffer(PyObject *self, Py_buffer *view, int flags)
   }
   if (buffer_or_raise(me) == NULL)
     return -1;
-  return PyBuffer_FillInfo(view, self, (void *)me->address, (Py_ssize_t)me->size, 0, flags);
+  if (PyBuffer_FillInfo(view, self, (void *)me->address, (Py_ssize_t)me->size, 0, flags) < 0)
+    return -1;
+  me->views++;
+  return 0;
+}
+
+static void memory_release_buffer(PyObject *self, Py_buffer *view)
+{
+  (void)view;
+  ((Memory *)self)->views--;
 }
 
 static PyObject *memory_ptr(PyObject *self, void *closure)
 {
   (void)closure;
+  if (buffer_or_raise((Memory *)self) == NULL)
+    return NULL;
   return PyLong_FromVoidPtr((void *)((Memory *)self)->address);
 }
 
 static PyMethodDef memory_methods[] = {
     {"release", memory_release, METH_VARARGS,
      "release(queue=None)\n\nGives the memory back to the pool, behind the work of a queue or\n"
-     "stream if one is given. Twice is a clpool.LogicError."},
+     "stream if one is given. Twice is a clpool.LogicError; while views of the memory exist,\n"
+     "such as numpy.frombuffer makes, a BufferError."},
     {"record_use", memory_record_use, METH_O,
      "record_use(queue)\n\nNotes that another queue or stream uses the memory too."},
     {"bind_to_queue", memory_bind, METH_O,
@@ -146,6 +234,7 @@ static PyType_Slot memory_slots[] = {
     {Py_tp_getset, memory_properties},
     {Py_tp_members, memory_members},
     {Py_bf_getbuffer, memory_get_buffer},
+    {Py_bf_releasebuffer, memory_release_buffer},
     {0, NULL},
 };
 

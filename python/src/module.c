@@ -7,7 +7,7 @@
 PyObject *clpool_buffer_type;
 PyObject *clpool_queue_type;
 PyObject *clpool_context_type;
-PyObject *clpool_make_svm;
+PyObject *clpool_svm_type;
 PyObject *clpool_svm_allocation;
 PyObject *clpool_stats_type;
 PyObject *clpool_default_reaction;
@@ -43,23 +43,6 @@ static int take(PyObject *from, const char *name, PyObject **out)
   return 0;
 }
 
-static void end_svm(PyObject *object)
-{
-  PyObject_GC_UnTrack(object);
-  ((PyTypeObject *)clpool_make_svm)->tp_base->tp_dealloc(object);
-}
-
-/* Older PyOpenCLs are made with pybind11. Objects of classes derived from its classes end where the
- * collector sees them, and with 2.10 may end twice; their dictionary is shown to it twice. As
- * PooledSVM adds nothing to its base, its objects can be the base's to the collector. */
-static void mend_svm(PyTypeObject *svm)
-{
-  if (!PyType_HasFeature(svm->tp_base, Py_TPFLAGS_MANAGED_DICT))
-    return;
-  svm->tp_traverse = svm->tp_base->tp_traverse;
-  svm->tp_dealloc = end_svm;
-}
-
 /* set_up(**objects): what the extension needs of the package's Python, once. */
 static PyObject *set_up(PyObject *module, PyObject *args, PyObject *keywords)
 {
@@ -70,16 +53,14 @@ static PyObject *set_up(PyObject *module, PyObject *args, PyObject *keywords)
       take(keywords, "buffer_type", &clpool_buffer_type) < 0 ||
       take(keywords, "queue_type", &clpool_queue_type) < 0 ||
       take(keywords, "context_type", &clpool_context_type) < 0 ||
-      take(keywords, "make_svm", &clpool_make_svm) < 0 ||
+      take(keywords, "svm_type", &clpool_svm_type) < 0 ||
       take(keywords, "svm_allocation", &clpool_svm_allocation) < 0 ||
       take(keywords, "stats_type", &clpool_stats_type) < 0 ||
       take(keywords, "default_reaction", &clpool_default_reaction) < 0)
     return NULL;
-  if (clpool_make_svm != NULL)
-    mend_svm((PyTypeObject *)clpool_make_svm);
   if (clpool_buffer_type == NULL)
     Py_RETURN_NONE;
-  if (clpool_make_wrapper_type(clpool_buffer_type) < 0)
+  if (clpool_make_wrapper_types() < 0)
     return NULL;
   Py_INCREF(clpool_wrapper_type);
   if (PyModule_AddObject(module, "PooledBuffer", (PyObject *)clpool_wrapper_type) < 0)
@@ -125,7 +106,7 @@ PyMODINIT_FUNC PyInit__clpool(void)
     return NULL;
   if (clpool_add_allocators(module) < 0 || clpool_add_pools(module) < 0 ||
       clpool_add_memory(module) < 0 || clpool_add_hook(module) < 0 ||
-      clpool_add_trace(module) < 0 || clpool_add_torch(module) < 0) {
+      clpool_add_trace(module) < 0 || clpool_add_torch(module) < 0 || clpool_add_released() < 0) {
     Py_DECREF(module);
     return NULL;
   }

@@ -130,9 +130,9 @@ static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *keywords
 
 PyObject *clpool_pool_on(PyObject *object, PyObject *queue)
 {
-  Pool *pool = (Pool *)object, *root = pool->root == NULL ? pool : pool->root;
+  Pool *root = clpool_root((Pool *)object);
   void *stream;
-  if (clpool_handle_of(queue, clpool_queue_type, &stream) < 0)
+  if (clpool_stream_of(queue, clpool_is_cuda(root), &stream) < 0)
     return NULL;
   Pool *self = empty_pool(on_queue_type, root->kind);
   if (self == NULL)
@@ -194,7 +194,7 @@ static void pool_dealloc(PyObject *object)
   PyTypeObject *type = Py_TYPE(object);
   PyObject_GC_UnTrack(object);
   Py_CLEAR(self->reaction);
-  if (self->root == NULL && self->kind == MEMORY_CL_MEM)
+  if (self->root == NULL)
     clpool_drop_parked();
   clp_pool *pool = self->pool;
   if (pool != NULL) {

@@ -78,7 +78,7 @@ PyObject *clpool_free_all_held(PyObject *module, PyObject *unused)
 static PyObject *forget_queue(PyObject *self, PyObject *queue)
 {
   void *stream;
-  if (clpool_handle_of(queue, clpool_queue_type, &stream) < 0)
+  if (clpool_stream_of(queue, clpool_is_cuda((Pool *)self), &stream) < 0)
     return NULL;
   clp_status status;
   Py_BEGIN_ALLOW_THREADS

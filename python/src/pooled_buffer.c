@@ -7,22 +7,42 @@ static PyObject *base_release;
 static PyObject *release(PyObject *self, PyObject *unused)
 {
   (void)unused;
-  if (clpool_release_wrapped(self) < 0)
+  if (!clpool_release_wrapped(self))
     return NULL;
-  return PyObject_CallFunctionObjArgs(base_release, self, NULL);
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyObject *none = PyObject_CallFunctionObjArgs(base_release, self, NULL);
+  clpool_make_released(self);
+  if (type != NULL) {
+    Py_CLEAR(none);
+    PyErr_Restore(type, value, traceback);
+  }
+  return none;
 }
 
+/* Bytes [origin, origin + bytes) of a buffer or a part of one. OpenCL has no parts of parts, so all
+ * are parts of the whole. */
 static PyObject *sub_buffer(PyObject *self, size_t origin, size_t bytes, unsigned long long flags)
 {
-  clp_buffer *buffer = clpool_buffer_of(self, NULL);
+  PyObject *whole;
+  size_t begin, size;
+  clp_buffer *buffer = clpool_region_of(self, &whole, &begin, &size);
   if (buffer == NULL)
     return NULL;
+  if (bytes == 0 || origin > size || bytes > size - origin) {
+    char text[128];
+    snprintf(text, sizeof(text), "%zu bytes from %zu on are no part of a buffer of %zu bytes",
+             bytes, origin, size);
+    clp_set_last_error(CLP_INVALID_ARGUMENT, CL_INVALID_VALUE, text);
+    return clpool_raise();
+  }
+  begin += origin;
   cl_mem memory;
-  if (clpool_check(clp_buffer_create_sub_buffer(buffer, flags, origin, bytes, &memory)) < 0)
+  if (clpool_check(clp_buffer_create_sub_buffer(buffer, flags, begin, bytes, &memory)) < 0)
     return NULL;
   PyObject *part = PyObject_CallMethod(clpool_buffer_type, "from_int_ptr", "KO",
                                        (unsigned long long)(uintptr_t)memory, Py_False);
-  if (part == NULL || clpool_keep_alive(part, self) < 0) {
+  if (part == NULL || clpool_keep_alive(part, whole, begin, bytes) < 0) {
     Py_XDECREF(part);
     return NULL;
   }
@@ -44,14 +64,15 @@ static PyObject *get_sub_region(PyObject *self, PyObject *args, PyObject *keywor
 static PyObject *get_item(PyObject *self, PyObject *slice)
 {
   Py_ssize_t begin, end, step;
-  clp_buffer *buffer = clpool_buffer_of(self, NULL);
-  if (buffer == NULL)
+  PyObject *whole;
+  size_t origin, size;
+  if (clpool_region_of(self, &whole, &origin, &size) == NULL)
     return NULL;
   if (!PySlice_Check(slice))
     return PyErr_Format(PyExc_TypeError, "a buffer is indexed by a slice of bytes");
   if (PySlice_Unpack(slice, &begin, &end, &step) < 0)
     return NULL;
-  Py_ssize_t bytes = PySlice_AdjustIndices((Py_ssize_t)clp_buffer_size(buffer), &begin, &end, step);
+  Py_ssize_t bytes = PySlice_AdjustIndices((Py_ssize_t)size, &begin, &end, step);
   if (step != 1)
     return PyErr_Format(PyExc_ValueError, "a buffer's slice must have a step of 1");
   return sub_buffer(self, (size_t)begin, (size_t)bytes, 0);
@@ -59,12 +80,16 @@ static PyObject *get_item(PyObject *self, PyObject *slice)
 
 static PyObject *record_use(PyObject *self, PyObject *queue)
 {
-  return clpool_with_stream(clpool_buffer_of(self, NULL), queue, clp_buffer_record_use);
+  Pool *pool = NULL;
+  clp_buffer *buffer = clpool_buffer_of(self, &pool);
+  return clpool_with_stream(buffer, pool, queue, clp_buffer_record_use);
 }
 
 static PyObject *bind_to_queue(PyObject *self, PyObject *queue)
 {
-  return clpool_with_stream(clpool_buffer_of(self, NULL), queue, clp_buffer_bind);
+  Pool *pool = NULL;
+  clp_buffer *buffer = clpool_buffer_of(self, &pool);
+  return clpool_with_stream(buffer, pool, queue, clp_buffer_bind);
 }
 
 static PyObject *unbind_from_queue(PyObject *self, PyObject *unused)
@@ -76,8 +101,22 @@ static PyObject *unbind_from_queue(PyObject *self, PyObject *unused)
 static PyObject *get_size(PyObject *self, void *closure)
 {
   (void)closure;
-  clp_buffer *buffer = clpool_buffer_of(self, NULL);
-  return buffer == NULL ? NULL : PyLong_FromSize_t(clp_buffer_size(buffer));
+  PyObject *whole;
+  size_t origin, size;
+  if (clpool_region_of(self, &whole, &origin, &size) == NULL)
+    return NULL;
+  return PyLong_FromSize_t(size);
+}
+
+static PyObject *get_allocated_size(PyObject *self, void *closure)
+{
+  (void)closure;
+  PyObject *whole;
+  size_t origin, size;
+  clp_buffer *buffer = clpool_region_of(self, &whole, &origin, &size);
+  if (buffer == NULL)
+    return NULL;
+  return PyLong_FromSize_t(whole == self ? clp_buffer_capacity(buffer) : size);
 }
 
 static PyObject *get_pool(PyObject *self, void *closure)
@@ -92,7 +131,9 @@ static PyObject *get_pool(PyObject *self, void *closure)
 
 static PyMethodDef methods[] = {
     {"release", release, METH_NOARGS,
-     "release()\n\nGives the memory back to the pool at once. Twice is a clpool.LogicError."},
+     "release()\n\nGives the memory back to the pool at once, or with the last part of the "
+     "buffer.\n"
+     "Any later use of the buffer is an exception."},
     {"get_sub_region", (PyCFunction)(void (*)(void))get_sub_region, METH_VARARGS | METH_KEYWORDS,
      "get_sub_region(origin, size, flags=0) -> pyopencl.Buffer\n\n"
      "Bytes [origin, origin + size) as a buffer, which keeps this one. The origin is aligned\n"
@@ -111,7 +152,9 @@ static PyMethodDef methods[] = {
 
 static PyGetSetDef properties[] = {
     {"pool", get_pool, NULL, "The pool that the buffer came from.", NULL},
-    {"requested_size", get_size, NULL, "Bytes as asked for; size is what was allocated.", NULL},
+    {"size", get_size, NULL, "Bytes as asked for.", NULL},
+    {"requested_size", get_size, NULL, "The same as size.", NULL},
+    {"allocated_size", get_allocated_size, NULL, "Bytes as allocated: OpenCL's MEM_SIZE.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -124,16 +167,26 @@ static int set_owned(PyTypeObject *type, const char *name, PyObject *attribute)
   return result;
 }
 
-int clpool_add_buffer_methods(PyTypeObject *type)
+int clpool_add_methods(PyTypeObject *type, PyMethodDef *method)
 {
-  base_release = PyObject_GetAttrString((PyObject *)type->tp_base, "release");
-  if (base_release == NULL)
-    return -1;
-  for (PyMethodDef *method = methods; method->ml_name != NULL; method++)
+  for (; method->ml_name != NULL; method++)
     if (set_owned(type, method->ml_name, PyDescr_NewMethod(type, method)) < 0)
       return -1;
-  for (PyGetSetDef *property = properties; property->name != NULL; property++)
+  return 0;
+}
+
+int clpool_add_properties(PyTypeObject *type, PyGetSetDef *property)
+{
+  for (; property->name != NULL; property++)
     if (set_owned(type, property->name, PyDescr_NewGetSet(type, property)) < 0)
       return -1;
   return 0;
+}
+
+int clpool_add_buffer_methods(PyTypeObject *type)
+{
+  base_release = PyObject_GetAttrString((PyObject *)type->tp_base, "release");
+  if (base_release == NULL || clpool_add_methods(type, methods) < 0)
+    return -1;
+  return clpool_add_properties(type, properties);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* PooledBuffer: pyopencl.Buffer objects that own blocks of a pool.
+/* PooledBuffer and PooledSVM: pyopencl.Buffer and pyopencl.SVM objects that own blocks of a pool.
  *
  * pyopencl.Buffer.from_int_ptr makes an object for a cl_mem, which takes longer than all the rest
  * of an allocation. So the object stays with its block: when its last reference goes and the block
@@ -7,7 +7,10 @@
  * class has no room for a field of ours and must not be asked for any, so what belongs to an object
  * is in a record beside it, found by the address of the object, and by that of the block.
  *
- * A parked object retains its cl_mem. Where blocks go back to the device, clpool_drop_parked ends
+ * A PooledSVM is over a Memory, which owns the block, and is parked together with that if the size
+ * of the next request is the same.
+ *
+ * A parked buffer retains its cl_mem. Where blocks go back to the device, clpool_drop_parked ends
  * parked objects: else the memory would not come free. */
 #include "clpool_module.h"
 #include "pointer_map.h"
@@ -21,6 +24,12 @@ typedef struct record {
   clp_memory memory;  /* that the object stands for */
   Pool *pool;         /* owned; NULL while parked */
   PyObject *whole;    /* the buffer that this is a part of, or NULL */
+  size_t origin;      /* of a part, in its whole; and its bytes */
+  size_t bytes;
+  PyObject *holder; /* a PooledSVM's Memory, owned; NULL: a buffer's record */
+  PyObject *queue;  /* that a PooledSVM was bound to, None, or NULL: as the pool has it */
+  size_t parts;     /* of this one that exist */
+  bool is_released; /* the block goes with the last part */
 } record;
 
 PyTypeObject *clpool_wrapper_type;
@@ -42,7 +51,8 @@ static record *add_record(PyObject *object, clp_buffer *buffer, Pool *pool, PyOb
   record *made = malloc(sizeof(*made));
   if (made == NULL)
     return NULL;
-  *made = (record){object, buffer, clp_buffer_memory(buffer), pool, whole};
+  *made = (record){.object = object, .buffer = buffer, .pool = pool, .whole = whole};
+  made->memory = clp_buffer_memory(buffer);
   if (!pointer_map_add(&by_object, object, made)) {
     free(made);
     return NULL;
@@ -87,11 +97,12 @@ static void end_object(PyObject *object)
 
 static void end_parked(record *one)
 {
-  PyObject *object = one->object;
+  PyObject *object = one->object, *holder = one->holder;
   remove_record(one);
   parked--;
   Py_SET_REFCNT(object, 0);
   end_object(object);
+  Py_XDECREF(holder);
 }
 
 /* Ends all parked objects; returns how many there were. */
@@ -132,7 +143,7 @@ static const bool may_park = true;
 #endif
 
 /* Forgets what users have set as attributes of an object. */
-static void clear_attributes(PyObject *object)
+void clpool_clear_attributes(PyObject *object)
 {
   PyTypeObject *type = Py_TYPE(object);
   if (type->tp_dictoffset > 0) {
@@ -151,18 +162,23 @@ static void clear_attributes(PyObject *object)
   Py_DECREF(attributes);
 }
 
-/* Puts an object without references away, until its block is handed out again. */
-static void park(record *one)
+/* Puts an object without references away, until its block is handed out again. False: the memory
+ * of a PooledSVM is used without it. */
+static bool park(record *one)
 {
   PyObject *object = one->object;
+  if (one->holder != NULL && !clpool_memory_park(one->holder))
+    return false;
   PyTypeObject *type = Py_TYPE(object);
   PyObject_GC_UnTrack(object);
   if (type->tp_weaklistoffset > 0)
     PyObject_ClearWeakRefs(object);
   Py_SET_REFCNT(object, 1);
-  clear_attributes(object);
+  clpool_clear_attributes(object);
+  Py_CLEAR(one->queue);
   one->pool = NULL;
   parked++;
+  return true;
 }
 
 static void unpark(record *one, Pool *pool)
@@ -173,12 +189,27 @@ static void unpark(record *one, Pool *pool)
   PyObject_GC_Track(one->object);
 }
 
+/* Ends what a part has of its whole. If that was released, its block goes with the last part. */
+static void let_go_of(PyObject *whole)
+{
+  record *one = pointer_map_get(&by_object, whole);
+  one->parts--;
+  if (one->is_released && one->parts == 0) {
+    Pool *pool = one->pool;
+    clp_buffer *buffer = one->buffer;
+    remove_record(one);
+    clpool_release_or_report(pool, buffer, pool->stream);
+    Py_DECREF(pool);
+  }
+  Py_DECREF(whole);
+}
+
 static void end_part(record *one)
 {
   PyObject *object = one->object, *whole = one->whole;
   remove_record(one);
   end_object(object);
-  Py_DECREF(whole);
+  let_go_of(whole);
 }
 
 static void wrapper_dealloc(PyObject *object)
@@ -198,49 +229,78 @@ static void wrapper_dealloc(PyObject *object)
   }
   Pool *pool = one->pool;
   clp_buffer *buffer = one->buffer;
-  Pool *root = pool->root == NULL ? pool : pool->root;
-  clp_stream stream = pool->stream;
-  if (may_park && root->holding) {
-    park(one);
-  } else {
+  PyObject *holder = one->holder;
+  bool has_parked = may_park && clpool_root(pool)->holding && park(one);
+  if (!has_parked) {
+    PyObject *queue = one->queue;
+    if (holder != NULL)
+      clpool_memory_set_svm(holder, NULL);
     remove_record(one);
     end_object(object);
+    Py_XDECREF(queue);
   }
-  clpool_release_or_report(pool, buffer, stream);
+  if (holder == NULL || has_parked)
+    clpool_release_or_report(pool, buffer, pool->stream);
+  else
+    Py_DECREF(holder);
   Py_DECREF(pool);
 }
 
 /* The collector is shown what is beside an object as its own: else a pool whose callback keeps a
  * buffer of the pool's would stay for ever. */
-static int wrapper_traverse(PyObject *object, visitproc visit, void *arg)
+int clpool_traverse_record(PyObject *object, visitproc visit, void *arg)
 {
   record *one = pointer_map_get(&by_object, object);
   if (one != NULL) {
     Py_VISIT(one->pool);
     Py_VISIT(one->whole);
+    Py_VISIT(one->queue);
   }
-  return ((PyTypeObject *)clpool_buffer_type)->tp_traverse(object, visit, arg);
+  return one == NULL || one->holder == NULL ? 0 : clpool_memory_visit(one->holder, visit, arg);
+}
+
+static int wrapper_traverse(PyObject *object, visitproc visit, void *arg)
+{
+  int result = clpool_traverse_record(object, visit, arg);
+  if (result != 0)
+    return result;
+  return Py_TYPE(object)->tp_base->tp_traverse(object, visit, arg);
 }
 
 /* --- The beginning ---------------------------------------------------------------------------- */
 
-static PyObject *new_object(clp_memory memory)
+/* Makes an object of PyOpenCL's, or NULL, one of a class that is derived from its own. */
+static PyObject *taken_over(PyObject *object, PyTypeObject *type)
 {
-  PyObject *object = PyObject_CallFunction(from_int_ptr, "KO", (unsigned long long)memory, Py_True);
   if (object == NULL)
     return NULL;
   PyTypeObject *plain = Py_TYPE(object);
-  Py_INCREF(clpool_wrapper_type);
-  Py_SET_TYPE(object, clpool_wrapper_type);
+  Py_INCREF(type);
+  Py_SET_TYPE(object, type);
   Py_DECREF(plain);
   return object;
+}
+
+static PyObject *new_object(clp_memory memory)
+{
+  PyObject *object = PyObject_CallFunction(from_int_ptr, "KO", (unsigned long long)memory, Py_True);
+  return taken_over(object, clpool_wrapper_type);
+}
+
+static PyObject *new_svm(PyObject *memory)
+{
+  PyTypeObject *type = (PyTypeObject *)clpool_svm_type;
+  PyObject *object = PyObject_CallFunctionObjArgs((PyObject *)type->tp_base, memory, NULL);
+  if (object != NULL)
+    clpool_clear_attributes(object); /* older PyOpenCLs set mem */
+  return taken_over(object, type);
 }
 
 /* The object for a block, which it owns from now on, on failure too. */
 PyObject *clpool_wrap(Pool *pool, clp_buffer *buffer)
 {
   record *one = pointer_map_get(&by_block, buffer);
-  if (one != NULL && one->memory == clp_buffer_memory(buffer)) {
+  if (one != NULL && one->holder == NULL && one->memory == clp_buffer_memory(buffer)) {
     unpark(one, pool);
     return one->object;
   }
@@ -257,15 +317,44 @@ PyObject *clpool_wrap(Pool *pool, clp_buffer *buffer)
   return NULL;
 }
 
-/* Makes `part`, a pyopencl.Buffer that a cl_mem within `whole` belongs to, keep that. */
-int clpool_keep_alive(PyObject *part, PyObject *whole)
+/* The same for a block of shared virtual memory. */
+PyObject *clpool_wrap_svm(Pool *pool, clp_buffer *buffer)
 {
-  PyTypeObject *plain = Py_TYPE(part);
-  Py_INCREF(clpool_wrapper_type);
-  Py_SET_TYPE(part, clpool_wrapper_type);
-  Py_DECREF(plain);
-  if (add_record(part, NULL, NULL, whole) != NULL)
+  record *one = pointer_map_get(&by_block, buffer);
+  if (one != NULL && one->holder != NULL &&
+      clpool_memory_unpark(one->holder, one->object, pool, buffer)) {
+    unpark(one, pool);
+    return one->object;
+  }
+  if (one != NULL)
+    end_parked(one);
+  PyObject *holder = clpool_memory_new(pool, buffer);
+  PyObject *object = holder == NULL ? NULL : new_svm(holder);
+  one = object == NULL ? NULL : add_record(object, buffer, pool, NULL);
+  if (one != NULL) {
+    one->holder = holder;
+    clpool_memory_set_svm(holder, object);
+    return object;
+  }
+  if (object != NULL) {
+    Py_DECREF(object);
+    PyErr_NoMemory();
+  }
+  Py_XDECREF(holder);
+  return NULL;
+}
+
+/* Makes `part`, a pyopencl.Buffer of a cl_mem that is so many bytes of `whole`, keep that. */
+int clpool_keep_alive(PyObject *part, PyObject *whole, size_t origin, size_t bytes)
+{
+  taken_over(part, clpool_wrapper_type);
+  record *one = add_record(part, NULL, NULL, whole);
+  if (one != NULL) {
+    one->origin = origin;
+    one->bytes = bytes;
+    ((record *)pointer_map_get(&by_object, whole))->parts++;
     return 0;
+  }
   PyErr_NoMemory();
   return -1;
 }
@@ -277,8 +366,8 @@ int clpool_keep_alive(PyObject *part, PyObject *whole)
 clp_buffer *clpool_buffer_of(PyObject *object, Pool **pool)
 {
   record *one = pointer_map_get(&by_object, object);
-  if (one == NULL || one->buffer == NULL) {
-    if (one == NULL)
+  if (one == NULL || one->is_released || one->buffer == NULL) {
+    if (one == NULL || one->is_released)
       clp_set_last_error(CLP_ALREADY_RELEASED, CL_INVALID_MEM_OBJECT, "the buffer was released");
     else
       clp_set_last_error(CLP_INVALID_ARGUMENT, CL_INVALID_MEM_OBJECT,
@@ -291,56 +380,195 @@ clp_buffer *clpool_buffer_of(PyObject *object, Pool **pool)
   return one->buffer;
 }
 
-/* Gives the block back before the object ends: 0, or -1 with an exception. */
-int clpool_release_wrapped(PyObject *object)
+/* Which bytes of which whole an object is; `whole` and the block are borrowed. NULL with an
+ * exception: it was released. */
+clp_buffer *clpool_region_of(PyObject *object, PyObject **whole, size_t *origin, size_t *bytes)
+{
+  record *one = pointer_map_get(&by_object, object);
+  bool is_part = one != NULL && one->whole != NULL;
+  *whole = is_part ? one->whole : object;
+  clp_buffer *buffer = NULL;
+  if (is_part) /* its whole may have been released, and still have the block */
+    buffer = ((record *)pointer_map_get(&by_object, *whole))->buffer;
+  else
+    buffer = clpool_buffer_of(object, NULL);
+  if (buffer == NULL)
+    return NULL;
+  *origin = is_part ? one->origin : 0;
+  *bytes = is_part ? one->bytes : clp_buffer_size(buffer);
+  return buffer;
+}
+
+/* Gives the block back before the object ends, or after its last part. False: it is still the
+ * object's. An exception may be set either way, by a callback. */
+bool clpool_release_wrapped(PyObject *object)
 {
   record *one = pointer_map_get(&by_object, object);
   if (one != NULL && one->whole != NULL) {
     PyObject *whole = one->whole;
     remove_record(one);
-    Py_DECREF(whole);
-    return 0;
+    let_go_of(whole);
+    return true;
   }
   Pool *pool;
   clp_buffer *buffer = clpool_buffer_of(object, &pool);
   if (buffer == NULL)
-    return -1;
+    return false;
+  if (one->parts > 0) {
+    one->is_released = true;
+    return true;
+  }
   remove_record(one);
   clp_status status = clpool_release_block(pool, buffer, pool->stream);
-  int result = clpool_check(status);
-  if (status != CLP_SUCCESS && status != CLP_ALREADY_RELEASED) /* it is still the object's */
+  bool is_gone = status == CLP_SUCCESS || status == CLP_ALREADY_RELEASED;
+  if (!is_gone)
     (void)add_record(object, buffer, pool, NULL);
+  clpool_check(status);
   Py_DECREF(pool);
-  return result;
+  return is_gone;
 }
 
-/* --- The class -------------------------------------------------------------------------------- */
+/* --- Of PooledSVM ----------------------------------------------------------------------------- */
+
+/* While a release is under way, which may fail, the block may be another owner's: NULL. */
+void clpool_svm_set_block(PyObject *svm, clp_buffer *buffer)
+{
+  record *one = pointer_map_get(&by_object, svm);
+  if (one == NULL) /* in a child */
+    return;
+  if (one->buffer != NULL)
+    pointer_map_remove(&by_block, one->buffer);
+  one->buffer = buffer != NULL && pointer_map_add(&by_block, buffer, one) ? buffer : NULL;
+}
+
+/* The memory of a PooledSVM was released. */
+void clpool_svm_released(PyObject *svm)
+{
+  record *one = pointer_map_get(&by_object, svm);
+  if (one == NULL)
+    return;
+  record gone = *one;
+  remove_record(one);
+  clpool_memory_set_svm(gone.holder, NULL);
+  clpool_make_released(svm);
+  Py_XDECREF(gone.queue);
+  Py_DECREF(gone.pool);
+  Py_DECREF(gone.holder);
+}
+
+static record *svm_record(PyObject *svm)
+{
+  record *one = pointer_map_get(&by_object, svm);
+  if (one == NULL) {
+    clp_set_last_error(CLP_ALREADY_RELEASED, CL_INVALID_MEM_OBJECT, "the memory was released");
+    clpool_raise();
+  }
+  return one;
+}
+
+static PyObject *svm_mem(PyObject *svm, void *closure)
+{
+  (void)closure;
+  record *one = svm_record(svm);
+  if (one == NULL)
+    return NULL;
+  Py_INCREF(one->holder);
+  return one->holder;
+}
+
+static PyObject *svm_release(PyObject *svm, PyObject *unused)
+{
+  (void)unused;
+  PyObject *memory = svm_mem(svm, NULL);
+  if (memory == NULL)
+    return NULL;
+  PyObject *none = clpool_memory_release(memory, Py_None);
+  Py_DECREF(memory);
+  return none;
+}
+
+static PyObject *svm_queue(PyObject *svm, void *closure)
+{
+  (void)closure;
+  record *one = svm_record(svm);
+  if (one == NULL)
+    return NULL;
+  PyObject *queue = one->queue;
+  if (queue == NULL)
+    queue = one->pool->queue;
+  if (queue == NULL)
+    queue = clpool_root(one->pool)->allocator->queue;
+  if (queue == NULL)
+    queue = Py_None;
+  Py_INCREF(queue);
+  return queue;
+}
+
+static int svm_set_queue(PyObject *svm, PyObject *queue, void *closure)
+{
+  (void)closure;
+  record *one = svm_record(svm);
+  if (one == NULL)
+    return -1;
+  Py_XINCREF(queue);
+  Py_XSETREF(one->queue, queue);
+  return 0;
+}
+
+static PyMethodDef svm_methods[] = {
+    {"release", svm_release, METH_NOARGS,
+     "release()\n\nGives the memory back to the pool. Twice is a clpool.LogicError."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef svm_properties[] = {
+    {"mem", svm_mem, NULL, "The clpool.Memory within.", NULL},
+    {"_queue", svm_queue, svm_set_queue, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+/* --- The classes ------------------------------------------------------------------------------ */
+
+/* Takes over a class derived from one of PyOpenCL's, whose objects become its own at their end. */
+static int take_over(PyTypeObject *type)
+{
+  if (type->tp_basicsize != type->tp_base->tp_basicsize || type->tp_base->tp_traverse == NULL) {
+    PyErr_Format(PyExc_ImportError, "this pyopencl's %.50s cannot be extended",
+                 type->tp_base->tp_name);
+    return -1;
+  }
+  type->tp_dealloc = wrapper_dealloc;
+  type->tp_traverse = wrapper_traverse;
+  return 0;
+}
 
 /* A class without room of its own, which PyOpenCL's objects can become. Its metaclass makes it, and
  * sets up what it keeps about classes. */
-int clpool_make_wrapper_type(PyObject *buffer_type)
+static int make_wrapper_type(void)
 {
-  PyObject *type =
-      PyObject_CallFunction((PyObject *)Py_TYPE(buffer_type), "s(O){s(),ss,ss}", "PooledBuffer",
-                            buffer_type, "__slots__", "__module__", "clpool", "__doc__",
-                            "A pyopencl.Buffer whose memory is a pool's, and goes back "
-                            "there with the last reference.");
-  if (type == NULL)
-    return -1;
+  PyObject *type = PyObject_CallFunction(
+      (PyObject *)Py_TYPE(clpool_buffer_type), "s(O){s(),ss,ss}", "PooledBuffer",
+      clpool_buffer_type, "__slots__", "__module__", "clpool", "__doc__",
+      "A pyopencl.Buffer whose memory is a pool's, and goes back "
+      "there with the last reference.");
   clpool_wrapper_type = (PyTypeObject *)type;
-  if (clpool_wrapper_type->tp_basicsize != ((PyTypeObject *)buffer_type)->tp_basicsize ||
-      ((PyTypeObject *)buffer_type)->tp_traverse == NULL) {
-    PyErr_SetString(PyExc_ImportError, "this pyopencl's Buffer cannot be extended");
+  from_int_ptr = PyObject_GetAttrString(clpool_buffer_type, "from_int_ptr");
+  if (type == NULL || from_int_ptr == NULL || take_over(clpool_wrapper_type) < 0)
     return -1;
-  }
-  clpool_wrapper_type->tp_dealloc = wrapper_dealloc;
-  clpool_wrapper_type->tp_traverse = wrapper_traverse;
-  from_int_ptr = PyObject_GetAttrString(buffer_type, "from_int_ptr");
-  if (from_int_ptr == NULL)
+  return clpool_add_buffer_methods(clpool_wrapper_type);
+}
+
+int clpool_make_wrapper_types(void)
+{
+  if (make_wrapper_type() < 0)
+    return -1;
+  PyTypeObject *svm = (PyTypeObject *)clpool_svm_type;
+  if (svm != NULL && (take_over(svm) < 0 || clpool_add_methods(svm, svm_methods) < 0 ||
+                      clpool_add_properties(svm, svm_properties) < 0))
     return -1;
   if (pthread_atfork(NULL, NULL, forget_in_child) != 0) {
     PyErr_SetString(PyExc_ImportError, "pthread_atfork failed");
     return -1;
   }
-  return clpool_add_buffer_methods(clpool_wrapper_type);
+  return 0;
 }

@@ -73,10 +73,10 @@ def test_release_is_once(pool):
     assert pool.active_blocks == 0
 
 
-def test_memory_whose_queue_is_refused_stays_its_owners(host_pool):
+def test_memory_whose_queue_is_refused_stays_its_owners(queue, host_pool):
     memory = host_pool(100)
     with pytest.raises(clpool.NotSupported):
-        memory.release(1)
+        memory.release(queue)
     assert host_pool.active_blocks == 1
     memory.release()
     assert host_pool.active_blocks == 0

@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import pathlib
-import pickle
 import subprocess
+import types
 
 import pytest
 
 import clpool
-from clpool import __main__, _convert, _tracing
+from clpool import _convert, _tracing
 
 
 @pytest.fixture
@@ -78,16 +76,78 @@ def long_trace(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("time", [0, 10**9])
-def test_tune(tool, long_trace, capsys, time):
-    found = clpool.tune(long_trace, f"--time={time}")
-    assert "recommended: " in capsys.readouterr().out
+def python_lines(printed):
+    """What is printed to paste into Python."""
+    return printed.split("In Python:\n\n")[1].split("\n\n")[0]
+
+
+ALLOCATORS = {
+    "host": lambda queue: clpool.HostAllocator(),
+    "cl-immediate": lambda queue: clpool.ImmediateAllocator(queue),
+    "cl-deferred": lambda queue: clpool.DeferredAllocator(queue.context),
+    "cl-svm": lambda queue: clpool.SVMAllocator(queue.context, queue=queue),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("allocator", ALLOCATORS)
+@pytest.mark.parametrize("time", [0, 30, 500, 10**9])
+@pytest.mark.parametrize("arena", [None, "0", "1"])
+def test_the_line_that_tune_prints(
+    tool, queue, long_trace, capsys, monkeypatch, allocator, time, arena
+):
+    """It makes the pool that is recommended and returned, whatever the environment says."""
+    if arena is not None:
+        monkeypatch.setenv("CLPOOL_ARENA", arena)
+        monkeypatch.setenv("CLPOOL_LEADING_BITS", "7")
+    options = f"--time={time}", f"--allocator={allocator}", "--cost=pocl-cpu"
+    found = clpool.tune(long_trace, *options)
     recommended = found["recommended"]
-    expression = recommended["python"]
-    assert expression.count("ArenaAllocator") == recommended["arena"]
-    pool = eval(expression, {"clpool": clpool, "allocator": clpool.HostAllocator()})
-    assert isinstance(pool, clpool.MemoryPool)
+    line = python_lines(capsys.readouterr().out)
+    assert line == recommended["python"]
+    slacks = []
+
+    def noting_arena(upstream, slack):
+        slacks.append(slack)
+        return clpool.ArenaAllocator(upstream, slack=slack)
+
+    module = types.SimpleNamespace(**{**vars(clpool), "ArenaAllocator": noting_arena})
+    pool = eval(line, {"clpool": module, "allocator": ALLOCATORS[allocator](queue)})
+    assert slacks == ([recommended["slack"]] if recommended["arena"] else [])
+    assert (pool.allocator.name == "arena") == recommended["arena"]
+    if recommended["leading_bits"] is not None:
+        assert pool.bin_number(1 << 10) == 10 << recommended["leading_bits"]
+    assert pool(1000) is not None
+
+
+@pytest.mark.parametrize("options", [[], ["--time=0"], ["--limit=1"], ["--limit=12K"], ["again"]])
+def test_tune_is_one_run(tool, long_trace, tmp_path, capsys, monkeypatch, options):
+    """It prints what the program prints, and returns the same."""
+    runs, program = tmp_path / "runs", tmp_path / "program"
+    program.write_text(f'#!/bin/sh\necho run >> {runs}\nexec {tool} "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("CLPOOL_PROGRAM", str(program))
+    arguments = [str(long_trace), *(str(long_trace) if o == "again" else o for o in options)]
+    found = clpool.tune(*arguments)
+    assert runs.read_text() == "run\n"
+    printed = capsys.readouterr().out
+    own = subprocess.run([tool, "tune", *arguments], capture_output=True, text=True, check=True)
+    assert printed == own.stdout
+    best = [line.split() for line in printed.splitlines() if line.startswith("* ")][:-1]
+    if found["recommended"] is None:
+        assert best == []
+    else:
+        bits, slack = found["recommended"]["leading_bits"], found["recommended"]["slack"]
+        assert [row[1:3] for row in best] == [[str(bits), "no" if slack is None else str(slack)]]
     assert len(found["settings"]) == 10
+
+
+def test_remarks_of_the_program_are_shown(tool, long_trace, capsys):
+    with open(long_trace, "a") as file:
+        file.write("1,00:00:00.0,alloc")
+    clpool.tune(long_trace)
+    printed = capsys.readouterr()
+    assert str(long_trace) in printed.err and "recommended: " in printed.out
 
 
 def test_tune_several(tool, long_trace, trace_file, capsys):
@@ -110,78 +170,21 @@ def test_report(tool, trace_file, tmp_path):
         clpool.report("/nowhere.csv", page)
 
 
-SNAPSHOT = {
-    "segments": [],
-    "device_traces": [
-        [],
-        [
-            {"action": "free_requested", "addr": 4096, "size": 512, "stream": 0, "time_us": 1},
-            {"action": "segment_alloc", "addr": 8192, "size": 2048, "stream": 0, "time_us": 2},
-            {"action": "alloc", "addr": 8192, "size": 512, "stream": 7, "time_us": 86400000003},
-            {"action": "oom", "size": 1 << 40, "device_free": 0, "stream": 0, "time_us": 4},
-            {"action": "free_requested", "addr": 8192, "size": 512, "stream": 7, "time_us": 5},
-            {"action": "free_completed", "addr": 8192, "size": 512, "stream": 7, "time_us": 6},
-        ],
-    ],
-}
-TRACE = """\
-Thread,Time,Action,Pointer,Size,Stream
-0,00:00:00.000003,allocate,0x2000,512,0x7
-0,00:00:00.000004,allocate failure,(nil),1099511627776,0x0
-0,00:00:00.000005,free,0x2000,512,0x7
-"""
-
-
-@pytest.mark.parametrize("form", ["pickle", "json"])
-def test_convert(form, tmp_path, tool):
-    snapshot = tmp_path / f"snapshot.{form}"
-    dump = pickle.dumps(SNAPSHOT) if form == "pickle" else json.dumps(SNAPSHOT).encode()
-    snapshot.write_bytes(dump)
-    trace = tmp_path / "trace.csv"
-    assert __main__.main(["convert", str(snapshot), "-o", str(trace)]) == 0
-    assert trace.read_text() == TRACE
-    subprocess.run([tool, "replay", "--json", str(trace)], check=True, capture_output=True)
-
-
-def test_convert_keeps_stacks(tmp_path, tool):
-    frames = [
-        {"filename": "/x/app.py", "line": line, "name": name}
-        for line, name in ((6, "step"), (10, "<module>"))
-    ]
-    events = [
-        {"action": "alloc", "addr": 4096, "size": 100, "frames": frames},
-        {"action": "alloc", "addr": 8192, "size": 50, "frames": frames[1:]},
-        {"action": "free_requested", "addr": 8192, "size": 50, "frames": frames[1:]},
-        {"action": "alloc", "addr": 8192, "size": 7, "frames": frames},
-        {"action": "alloc", "addr": 12288, "size": 44, "frames": []},
-    ]
-    snapshot, trace = tmp_path / "snapshot.json", tmp_path / "trace.csv"
-    snapshot.write_text(json.dumps({"device_traces": [events]}))
-    assert __main__.main(["convert", str(snapshot), "-o", str(trace)]) == 0
-    lines = trace.read_text().splitlines()
-    assert [line for line in lines if line.startswith("#")] == [
-        "#frame 1 0 /x/app.py:10:<module>",
-        "#frame 2 1 /x/app.py:6:step",
-    ]
-    assert [line.rsplit(",", 1)[1] for line in lines if "," in line] == "Stack 2 1 0 2 0".split()
-    report = [tool, "report", str(trace), "--folded=-"]
-    assert subprocess.run(report, check=True, capture_output=True, text=True).stdout == (
-        "_root 44\n"
-        "/x/app.py:10:<module>;/x/app.py:6:step 107\n"
-    ), "at the peak"
-
-
-@pytest.mark.parametrize(
-    "content",
-    [b"", b"{}", b"{", b"nothing", pickle.dumps(print), pickle.dumps([1]),
-     json.dumps({"device_traces": [[], []]}).encode(),
-     json.dumps({"device_traces": [[{"action": "oom", "size": 1}]] * 2}).encode(),
-     json.dumps({"device_traces": [[{"action": "alloc", "addr": 1}]]}).encode(),
-     json.dumps({"device_traces": 5}).encode(), json.dumps({"device_traces": [[5]]}).encode(),
-     gzip.compress(pickle.dumps(SNAPSHOT))[:-9], b"\x80\x04}}b."],
-)  # fmt: skip
-def test_what_is_no_snapshot(content, tmp_path, capsys):
-    snapshot = tmp_path / "snapshot"
-    snapshot.write_bytes(content)
-    assert __main__.main(["convert", str(snapshot)]) == 1
-    assert str(snapshot) in capsys.readouterr().err
+def test_a_refused_trace_leaves_the_file(host_pool, queue, tmp_path):
+    path = tmp_path / "run.csv"
+    path.write_text("of before")
+    pools = [host_pool.on, 5, "pool", host_pool.allocator]
+    pools.append(clpool.MemoryPool(clpool.ImmediateAllocator(queue)).on(queue))
+    for no_pool in pools:
+        with pytest.raises(TypeError, match="MemoryPool"):
+            clpool.trace(path, pool=no_pool).__enter__()
+    with clpool.trace(tmp_path / "other.csv"):
+        with pytest.raises(clpool.RuntimeError):
+            clpool.trace(path).__enter__()
+    with clpool.trace(tmp_path / "other.csv", pool=host_pool):
+        with pytest.raises(clpool.RuntimeError):
+            clpool.trace(path, pool=host_pool).__enter__()
+    assert path.read_text() == "of before"
+    with clpool.trace(path, pool=host_pool):
+        host_pool(10)
+    assert len(path.read_text().splitlines()) == 3

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* CUDA devices and their primary contexts: lib/cuda/context.c. */
 #include "cuda/context.h"
+#include "cuda/cuda_error.h"
 #include "support/cuda_device.h"
 #include "support/suite.h"
 

@@ -7,6 +7,8 @@
 #include "support/workers.h"
 
 #include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
 #include <unwind.h>
 
 /* Keeps a call from being a tail call: its frame is needed. */
@@ -182,6 +184,38 @@ START_TEST(stacks_are_those_of_the_unwinder)
   static const clpt_work work[] = {walk_by_chance};
   clpt_workers_start(&workers, 3, work, 1, 1, NULL);
   clpt_workers_join(&workers);
+}
+END_TEST
+
+static ucontext_t program, coroutine;
+static size_t room_bytes;
+
+__attribute__((noinline)) static void walk_with_room(void)
+{
+  walked found = {0};
+  char *room = __builtin_alloca(room_bytes);
+  __asm__ volatile("" : : "r"(room) : "memory");
+  clpi_walk_stack(note_frame, &found);
+  ck_assert_uint_gt(found.count, 1);
+  AND_STAY;
+}
+
+/* A distance that was learned would lead beyond a coroutine's stack, to what cannot be read. */
+START_TEST(a_coroutines_stack_ends_sooner)
+{
+  enum { STACK_BYTES = 128 * 1024, MORE_BYTES = 1 << 20 };
+  char *all = mmap(NULL, STACK_BYTES + MORE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ck_assert_ptr_ne(all, MAP_FAILED);
+  ck_assert_int_eq(mprotect(all, STACK_BYTES, PROT_READ | PROT_WRITE), 0);
+  room_bytes = MORE_BYTES / 2;
+  walk_with_room();
+  room_bytes = 16;
+  getcontext(&coroutine);
+  coroutine.uc_stack = (stack_t){.ss_sp = all, .ss_size = STACK_BYTES};
+  coroutine.uc_link = &program;
+  makecontext(&coroutine, walk_with_room, 0);
+  ck_assert_int_eq(swapcontext(&program, &coroutine), 0);
+  munmap(all, STACK_BYTES + MORE_BYTES);
 }
 END_TEST
 
@@ -403,6 +437,7 @@ CLPT_MAIN("call stack", clpt_run)
   tcase_add_test(walker, two_lines_of_a_function_are_two_addresses);
   tcase_add_test(walker, of_a_deep_stack_the_outermost_frames_are_kept);
   tcase_add_test(walker, stacks_are_those_of_the_unwinder);
+  tcase_add_test(walker, a_coroutines_stack_ends_sooner);
   TCase *library = clpt_case(suite, "the library's frames");
   tcase_add_test(library, what_the_entry_calls_is_left_out);
   tcase_add_test(library, an_entry_may_use_another);

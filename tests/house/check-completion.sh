@@ -73,6 +73,8 @@ completes "$allocators" replay --allocator =
 completes 'cl-deferred cl-immediate cl-svm' replay --allocator = cl
 completes '--allocator=cl-deferred --allocator=cl-immediate --allocator=cl-svm' \
   replay --allocator=cl
+completes "${allocators% simulated}" tune --allocator ''
+completes "${allocators% simulated}" bench --allocator = ''
 completes 'auto' replay --scale = a
 completes '' replay --limit = ''
 completes '' replay --limit ''

@@ -199,6 +199,8 @@ refuses 'there is no option "-x" (see clpool record --help)' -x
   refuses 'cannot record to link.csv: another process does so now' -o link.csv true
 ) 9>>'file.%p.csv'
 refuses 'cannot record to /: Is a directory' -o / true
+refuses "cannot record to -: name a file, not standard output, which is the program's" -o - true
+refuses '--output: the name is empty' -o '' true
 refuses 'cannot record to none/run.csv: No such file or directory' -o none/run.csv true
 refuses 'cannot record to none/%p.csv: No such file or directory' -o none/%p.csv true
 

@@ -179,6 +179,14 @@ START_TEST(a_file_that_cannot_be_had_is_refused)
 }
 END_TEST
 
+START_TEST(a_disk_that_is_full_is_refused)
+{
+  setenv("CLPOOL_LAYER_TRACE", "/dev/full", 1);
+  if (access("/dev/full", W_OK) == 0)
+    ck_assert_int_eq(init(), CL_INVALID_OPERATION);
+}
+END_TEST
+
 START_TEST(a_handle_that_comes_back_unseen_was_free)
 {
   ck_assert_int_eq(init(), CL_SUCCESS);
@@ -256,6 +264,7 @@ CLPT_MAIN("layer", clpt_run_apart)
   tcase_add_test(tests, it_tells_who_it_is);
   tcase_add_test(tests, a_second_loader_goes_without);
   tcase_add_test(tests, a_file_that_cannot_be_had_is_refused);
+  tcase_add_test(tests, a_disk_that_is_full_is_refused);
   tcase_add_test(tests, a_handle_that_comes_back_unseen_was_free);
   tcase_add_test(tests, a_retained_buffer_is_free_with_its_last_reference);
   tcase_add_test(tests, the_only_queue_of_a_context_is_its_stream);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The one table of allocators (tools/allocators.h): each name that clpool info tells is taken by
+# The one table of allocators (tools/allocators.c): each name that clpool info tells is taken by
 # --allocator, and is in the help, the completion and the man pages of what has that option. A name
 # that is not in this build, or has no device on this machine, is refused with that reason.
 # shellcheck source=../support/house.sh

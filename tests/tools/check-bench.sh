@@ -72,11 +72,10 @@ says 'Usage: clpool bench'
 # --- The host
 
 accepts --allocator=host -o costs.csv
-for title in 'size ' 'allocate' 'fill fresh' 'fill reused' 'free' 'pool pair' 'arena pair'; do
+for title in 'size ' 'allocate' 'fill-fresh' 'fill-reused' 'free' 'pool-pair' 'arena-pair'; do
   says "$title"
 done
-[ "$(grep -cE '^ *(256 bytes|4\.00 KiB|(1|4|64)\.00 MiB) ' "$out")" -eq 5 ] ||
-  fail "sizes: $(cat "$out")"
+says '        size    256 bytes     4.00 KiB     1.00 MiB     4.00 MiB    64.00 MiB'
 cost_file costs.csv host 5 allocate free fill-fresh fill-reused pool-pair arena-pair
 ! grep -q '^# device' costs.csv || fail "the host is a device: $(cat costs.csv)"
 tune_reads costs.csv host

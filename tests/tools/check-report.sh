@@ -65,7 +65,7 @@ for limit in $limits; do
   accepts none.csv --json --limit="${limit%:*}"
   grep -q "\"limit\": ${limit#*:},\$" "$out" || fail "--limit=${limit%:*}: $(grep limit "$out")"
 done
-words="expected bytes, for the device's memory is unknown here, found \"40%\""
+words="expected bytes, because the device's memory is unknown here, found \"40%\""
 refuses 2 "--limit: $words" none.csv --json --limit=40%
 rm none.csv
 accepts --help
@@ -358,6 +358,21 @@ if [ -w /dev/full ]; then
   "$clpool" report "$resnet" -o - >/dev/full 2>"$err" || code=$?
   [ $code -eq 1 ] || fail "a full standard output: exit code $code"
 fi
+
+# However few files may be open, the file is the old one, or the whole new one.
+replaced=0
+for most in 4 5 6 7 8 9 10 11 12; do
+  echo before >old
+  if (ulimit -n $most && exec "$clpool" report "$resnet" -o old) 2>"$err"; then
+    sound old
+    replaced=$((replaced + 1))
+  else
+    [ "$(cat old)" = before ] || fail "with $most open files, the old file is gone"
+  fi
+  only old
+done
+[ $replaced -gt 0 ] || fail "12 open files are too few: $(cat "$err")"
+rm old
 
 # A link stays one, and what it leads to keeps its rights; a new file has the usual ones.
 echo before >old

@@ -72,6 +72,12 @@ refuses 2 'clpool: there is no option "--play" (see clpool --help)' --play
 accepts --version
 grep -qE '^clpool [0-9]+\.[0-9]+\.[0-9]+$' out || fail "--version prints $(cat out)"
 accepts --help
+cp out help
+for words in help 'help -h' 'help --help' 'help help'; do
+  # shellcheck disable=SC2086 # words
+  accepts $words
+  cmp -s out help || fail "clpool $words and clpool --help differ"
+done
 for command in info replay report; do
   accepts --help
   says "  $command "
@@ -407,6 +413,8 @@ accepts replay "$resnet" --arena --leading-bits=6 --json
 figures found
 sed 's/"leading_bits": 6/"leading_bits": 4/' found | cmp -s - an_arena ||
   fail "leading bits change an arena's figures: $(cat found)"
+accepts replay "$resnet" --arena --slack=0.2 --json
+has slack 0.2
 accepts replay "$resnet" --arena=0.2 --json
 has slack 0.2
 [ "$(member device_allocations)" -lt "$segments" ] || fail "more slack makes no fewer calls"
@@ -669,13 +677,13 @@ if script --version 2>/dev/null | grep -q util-linux &&
   script -qec true no-terminal </dev/null >/dev/null 2>&1; then
   SHELL=/bin/sh script -qec "(head -n 1 plain.csv; sleep 1; sed -n 2p plain.csv) |
     '$clpool' replay - >out" terminal </dev/null >/dev/null || fail "no run in a terminal"
-  grep -q 'replay with a pool: 1 operations' terminal || fail "no progress: $(cat terminal)"
+  grep -q '1 operations: replay with a pool' terminal || fail "no progress: $(cat terminal)"
   [ "$(tail -c 100 terminal | grep -c "$(printf '\r\033\\[K')")" -gt 0 ] ||
     fail "the progress bar stays: $(cat terminal)"
   # A narrow terminal: no line is too long for it.
   SHELL=/bin/sh script -qec "stty cols 20; (head -n 1 plain.csv; sleep 1; sed -n 2p plain.csv) |
     '$clpool' replay - >out" terminal </dev/null >/dev/null || fail "no run in a narrow terminal"
-  grep -q "$(printf '\r1 operations\033')" terminal || fail "20 columns: $(cat terminal)"
+  grep -q "$(printf '\r1 operations: repla\033')" terminal || fail "20 columns: $(cat terminal)"
 fi
 
 echo "$checks runs, and those from pipes"

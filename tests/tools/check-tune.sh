@@ -31,13 +31,15 @@ for file in a.pdf a.png .svg; do
 of it)" a -o $file
 done
 refuses 2 '--limit: expected bytes, such as 1073741824, 512M or 1.5GiB, found "5MB"' a --limit=5MB
-refuses 2 "--limit: expected bytes, for the device's memory is unknown here, found \"40%\"" \
+refuses 2 "--limit: expected bytes, because the device's memory is unknown here, found \"40%\"" \
   a --limit=40%
 refuses 2 'only one of the traces and --cost can be standard input' - --cost=-
 refuses 2 'only one of the traces and --cost can be standard input' - a -
 refuses 2 'pocl-cpu: there are no costs of cuda-async in it' \
   a --cost=pocl-cpu --allocator=cuda-async
 refuses 2 'there is no allocator "malloc" (see clpool info)' a --allocator=malloc
+refuses 2 'nvidia-h200: there are no costs of simulated in it' a --allocator=simulated
+refuses 2 '--plot: the name is empty' a --plot=
 refuses 2 '--cost: expected nvidia-h200, pocl-cpu, or a file of clpool bench, found "measure"' \
   a --cost=measure
 ln -s /dev/stdout stdout.svg
@@ -195,7 +197,7 @@ run 0 late.csv --lenient
 } >two.csv
 accepts two.csv --limit=6000
 says 'out of memory at event 2002, refused 2'
-says 'every setting runs out of memory'
+says 'every setting runs out of memory: try a larger --limit'
 ! grep -q '^\* .*KiB' "$out" || fail "a row is recommended: $(cat "$out")"
 accepts 1000.csv two.csv --limit=6000
 says 'out of memory at event 2002 of two.csv, refused 2'
@@ -325,7 +327,7 @@ END
     -I"$top_srcdir/include" -I"$top_builddir/include" -o program program.c \
     -L"$top_builddir/.libs" -lclpool -Wl,-rpath,"$top_builddir/.libs" ||
     fail "the C does not build: $(cat program.c)"
-  by_code=$(./program)
+  by_code=$(CLPOOL_ARENA=1 ./program)
   by_environment=$(sh -c "$(lines 'In the environment' | sed 's/$/ -/')")
   [ "$by_code" = "$by_environment" ] ||
     fail "the C makes a pool of $by_code, the environment one of $by_environment: $(cat "$out")"
@@ -354,6 +356,9 @@ pool = $(lines 'In Python:'); pool.allocate(600000)" || fail "the Python fails: 
   done
 fi
 
+accepts "$resnet" --cost=pocl-cpu --allocator=cl-svm
+says 'clpool.SVMPool('
+
 # For a program that is recorded, the pools of clpool run: their figures are tests/layer's.
 awk -v header=$header 'BEGIN {
   print header ",Context,Kind,Flags"
@@ -365,7 +370,12 @@ awk -v header=$header 'BEGIN {
 accepts recorded.csv
 says 'clpool run --leading-bits=8 ./program'
 says 'which then takes 4.89 KiB'
+cp "$out" printed
 accepts recorded.csv --json
+if command -v python3 >/dev/null; then
+  python3 -c 'import json, sys; sys.stdout.write(json.load(open(sys.argv[1]))["text"])' "$out" |
+    cmp -s - printed || fail "the text in JSON is another: $(cat "$out")"
+fi
 grep -A 2 '"run": {' "$out" | grep -q '"peak_device_bytes": 5007' || fail "run: $(cat "$out")"
 accepts recorded.csv --limit=1M
 says 'clpool run --leading-bits=8 --limit=1048576 ./program'

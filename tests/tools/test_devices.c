@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which device an id names, and which is the usual one. */
-#include "../tools/devices.h"
+#include "../tools/allocators.h"
 #include "support/suite.h"
 
 #include <stdio.h>

@@ -9,6 +9,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static trace_survey survey;
 
@@ -144,6 +146,23 @@ START_TEST(addresses_without_names)
 }
 END_TEST
 
+/* A pipe would be waited for. */
+START_TEST(an_object_that_is_no_file)
+{
+  char folder[] = "/tmp/clpool-XXXXXX", pipe[sizeof(folder) + sizeof("/pipe")], text[256];
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  (void)snprintf(pipe, sizeof(pipe), "%s/pipe", folder);
+  ck_assert_int_eq(mkfifo(pipe, 0600), 0);
+  (void)snprintf(text, sizeof(text),
+                 "Action,Pointer,Size,Stack\n#frame 1 0 %s+0x1f\nallocate,0x1,5,1\n", pipe);
+  clp_status status = take(text);
+  (void)unlink(pipe);
+  (void)rmdir(folder);
+  clpt_ok(status);
+  folds(CLP_VIEW_PEAK, "pipe+0x1f 5\n");
+}
+END_TEST
+
 START_TEST(a_trace_without_stacks)
 {
   clpt_ok(take("Action,Pointer,Size\nallocate,0x1,5\n"));
@@ -164,6 +183,8 @@ static const struct {
     {"#frame 1\n", "trace:2:8: expected a number, that of the caller, and a text, found"},
     {"#frame x 0 a\n", "trace:2:8: expected a number"},
     {"#frame 99999999999999999999 0 a\n", "trace:2:8: expected"},
+    {"#frame 4294967297 0 a\n", "trace:2:8: expected"}, /* 1, in 32 bits */
+    {"#frame 0000000010 a\n", "trace:2:8: expected a number"},
     {"allocate,0x1,5,1\n", "trace:2:16: expected a frame that is defined above, found 1"},
     {"#frame 1 0 a\nfree,0x1,5,2\n", "trace:3:12: expected a frame that is defined above, found 2"},
 };
@@ -205,6 +226,7 @@ CLPT_MAIN("stacks of a trace", clpt_run)
   tcase_add_test(tests, a_stack_in_words);
   tcase_add_test(tests, frames_that_read_the_same_are_one_line);
   tcase_add_test(tests, addresses_without_names);
+  tcase_add_test(tests, an_object_that_is_no_file);
   tcase_add_test(tests, a_trace_without_stacks);
   tcase_add_loop_test(tests, what_is_wrong_is_told_with_its_line, 0,
                       sizeof(wrong) / sizeof(wrong[0]));

@@ -42,7 +42,7 @@ static FILE *open_file(void)
 {
   const char *directory = getenv("TMPDIR");
   char path[4096];
-  snprintf(path, sizeof(path), "%s/clpool-XXXXXX", directory ? directory : "/tmp");
+  snprintf(path, sizeof(path), "%s/clpool-XXXXXX", directory && *directory ? directory : "/tmp");
   int descriptor = mkostemp(path, O_CLOEXEC);
   if (descriptor < 0)
     return NULL;

@@ -16,12 +16,8 @@
 #define HEADER "Allocator,Operation,Bytes,Nanoseconds"
 #define DEVICE "# device: "
 
-static const char *const operation_names[TRACE_COST_OPERATIONS] = {
-    [TRACE_COST_ALLOCATE] = "allocate",       [TRACE_COST_FREE] = "free",
-    [TRACE_COST_SUB_BUFFER] = "sub-buffer",   [TRACE_COST_FILL_FRESH] = "fill-fresh",
-    [TRACE_COST_FILL_REUSED] = "fill-reused", [TRACE_COST_POOL_PAIR] = "pool-pair",
-    [TRACE_COST_ARENA_PAIR] = "arena-pair",
-};
+const char *const trace_cost_names[TRACE_COST_OPERATIONS] = {
+    "allocate", "fill-fresh", "fill-reused", "sub-buffer", "pool-pair", "arena-pair", "free"};
 
 void trace_costs_set_device(trace_costs *costs, const char *name)
 {
@@ -41,17 +37,6 @@ const trace_cost_table *trace_costs_find(const trace_costs *costs, const char *a
   return NULL;
 }
 
-/* A table for an allocator that has none; NULL: there is no room for it. */
-static trace_cost_table *make_table(trace_costs *costs, const char *allocator)
-{
-  if (costs->count == TRACE_COST_TABLES || strlen(allocator) >= TRACE_COST_NAME_BYTES)
-    return NULL;
-  trace_cost_table *table = &costs->tables[costs->count++];
-  *table = (trace_cost_table){0};
-  strcpy(table->allocator, allocator);
-  return table;
-}
-
 /* The number of points of smaller sizes. */
 static size_t points_below(const trace_cost_curve *curve, size_t bytes)
 {
@@ -65,10 +50,13 @@ bool trace_costs_add(trace_costs *costs, const char *allocator, trace_cost_opera
                      size_t bytes, double nanoseconds)
 {
   trace_cost_table *table = (trace_cost_table *)trace_costs_find(costs, allocator);
-  if (!table)
-    table = make_table(costs, allocator);
-  if (!table)
-    return false;
+  if (!table) {
+    if (costs->count == TRACE_COST_TABLES || strlen(allocator) >= TRACE_COST_NAME_BYTES)
+      return false;
+    table = &costs->tables[costs->count++];
+    *table = (trace_cost_table){0};
+    strcpy(table->allocator, allocator);
+  }
   trace_cost_curve *curve = &table->curves[operation];
   size_t at = points_below(curve, bytes);
   bool is_there = at < curve->count && curve->points[at].bytes == bytes;
@@ -102,18 +90,13 @@ double trace_cost_at(const trace_cost_table *table, trace_cost_operation operati
 
 /* --- Cost files --- */
 
-static bool parse_operation(const char *text, trace_cost_operation *operation)
+/* TRACE_COST_OPERATIONS: there is none of that name. */
+static trace_cost_operation find_operation(const char *name)
 {
   size_t i = 0;
-  while (i < TRACE_COST_OPERATIONS && strcmp(text, operation_names[i]) != 0)
+  while (i < TRACE_COST_OPERATIONS && strcmp(name, trace_cost_names[i]) != 0)
     i++;
-  *operation = (trace_cost_operation)i;
-  return i < TRACE_COST_OPERATIONS;
-}
-
-static bool parse_bytes(const char *text, uint64_t *bytes)
-{
-  return trace_read_number(text, strlen(text), 10, bytes) && *bytes - 1 < SIZE_MAX;
+  return (trace_cost_operation)i;
 }
 
 /* The text has digits, points, signs and e alone. */
@@ -134,9 +117,9 @@ static clp_status read_row(const trace_lines *line, trace_costs *costs)
       "a size in bytes, a decimal number from 1 to 18446744073709551615, and a comma",
       "a time in nanoseconds, a decimal number such as 1250.5, at most 1e18"};
   char texts[FIELDS][64];
-  trace_cost_operation operation;
-  uint64_t bytes;
-  double nanoseconds;
+  trace_cost_operation operation = TRACE_COST_OPERATIONS;
+  uint64_t bytes = 0;
+  double nanoseconds = 0.0;
   int at[FIELDS + 1] = {0}; /* where each field begins; 0 behind one that is malformed */
   int good = FIELDS;        /* how many fields are well-formed */
   (void)sscanf(line->text, "%31[A-Za-z0-9-],%n%63[a-z-],%n%63[0-9],%n%63[0-9.eE+-]%n",
@@ -144,9 +127,12 @@ static clp_status read_row(const trace_lines *line, trace_costs *costs)
                &at[NANOSECONDS], texts[NANOSECONDS], &at[FIELDS]);
   while (good > 0 && at[good] == 0)
     good--;
-  if (good > OPERATION && !parse_operation(texts[OPERATION], &operation))
+  if (good > OPERATION)
+    operation = find_operation(texts[OPERATION]);
+  if (good > OPERATION && operation == TRACE_COST_OPERATIONS)
     good = OPERATION;
-  if (good > BYTES && !parse_bytes(texts[BYTES], &bytes))
+  if (good > BYTES &&
+      (!trace_read_number(texts[BYTES], strlen(texts[BYTES]), 10, &bytes) || bytes - 1 >= SIZE_MAX))
     good = BYTES;
   if (good > NANOSECONDS &&
       (line->text[at[FIELDS]] || !parse_nanoseconds(texts[NANOSECONDS], &nanoseconds)))
@@ -215,7 +201,7 @@ void trace_costs_write(const trace_costs *costs, FILE *file)
     for (trace_cost_operation j = 0; j < TRACE_COST_OPERATIONS; j++) {
       const trace_cost_curve *curve = &costs->tables[i].curves[j];
       for (size_t k = 0; k < curve->count; k++)
-        fprintf(file, "%s,%s,%zu,%.15g\n", costs->tables[i].allocator, operation_names[j],
+        fprintf(file, "%s,%s,%zu,%.15g\n", costs->tables[i].allocator, trace_cost_names[j],
                 curve->points[k].bytes, curve->points[k].nanoseconds);
     }
 }

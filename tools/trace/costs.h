@@ -14,16 +14,26 @@
 #include <stddef.h>
 #include <stdio.h>
 
+/* In the order in which clpool bench does them to a block. */
 typedef enum trace_cost_operation {
   TRACE_COST_ALLOCATE,    /* of memory that exists, as far as the allocator sees to that */
-  TRACE_COST_FREE,        /* of it */
-  TRACE_COST_SUB_BUFFER,  /* a part of a buffer made and released; only where parts are objects */
   TRACE_COST_FILL_FRESH,  /* memory just allocated is written to for the first time */
   TRACE_COST_FILL_REUSED, /* and again */
+  TRACE_COST_SUB_BUFFER,  /* a part of a buffer made and released; only where parts are objects */
   TRACE_COST_POOL_PAIR,   /* a warm allocation from a pool and its release */
   TRACE_COST_ARENA_PAIR,  /* a block carved from an arena's segment, and its free */
+  TRACE_COST_FREE,        /* of what was allocated */
   TRACE_COST_OPERATIONS
 } trace_cost_operation;
+
+/* As cost files have them. */
+extern const char *const trace_cost_names[TRACE_COST_OPERATIONS];
+
+/* Whether an operation takes as long for any size. */
+static inline bool trace_cost_is_pair(trace_cost_operation operation)
+{
+  return operation >= TRACE_COST_SUB_BUFFER && operation <= TRACE_COST_ARENA_PAIR;
+}
 
 enum { TRACE_COST_POINTS = 64, TRACE_COST_TABLES = 8, TRACE_COST_NAME_BYTES = 32 };
 

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static clp_status no_host_memory(void)
 {
@@ -35,7 +36,8 @@ clp_status trace_stacks_define(trace_stacks *stacks, const char *text, const cha
   uint32_t number, caller;
   int length = 0;
   *expected = NULL;
-  if (sscanf(text, "%" SCNu32 "%" SCNu32 "%*1[ ]%n", &number, &caller, &length) < 2 || !length)
+  if (sscanf(text, "%9" SCNu32 "%*1[ ]%9" SCNu32 "%*1[ ]%n", &number, &caller, &length) < 2 ||
+      !length)
     *expected = "a number, that of the caller, and a text";
   else if (number != stacks->frames.count || caller >= number)
     *expected = "the number after that of the frame before, and a caller above";
@@ -79,9 +81,11 @@ static void close_session(void *session)
   }
 }
 
-/* Opens the first `length` bytes of `path`, unless that is open. NULL: no host memory. */
+/* Opens the first `length` bytes of `path`, unless that is open or no regular file: a pipe would be
+ * waited for. NULL: no host memory. */
 static object *open_object(object *at, const char *path, size_t length)
 {
+  struct stat file;
   for (; strlen(at->path) != length || memcmp(at->path, path, length) != 0; at = at->next) {
     if (at->next)
       continue;
@@ -89,7 +93,8 @@ static object *open_object(object *at, const char *path, size_t length)
     if (!at->next)
       return NULL;
     memcpy(at->next->path, path, length);
-    if (clpi_debug_info_open(at->next->path, &at->next->info))
+    bool is_file = stat(at->next->path, &file) == 0 && S_ISREG(file.st_mode);
+    if (is_file && clpi_debug_info_open(at->next->path, &at->next->info))
       return NULL;
   }
   return at;

@@ -45,10 +45,10 @@ static trace_moment next_moment(surveying *state, uint64_t time_of_day)
   return moment;
 }
 
-/* NULL: it is not looked at by itself. */
+/* Pools that are not looked at by themselves share the last one. */
 static trace_share *share_of_pool(surveying *state, size_t pool)
 {
-  return pool < TRACE_SURVEYED_POOLS ? &state->survey->shares[TRACE_KINDS + pool] : NULL;
+  return &state->survey->shares[TRACE_KINDS + MIN(pool, TRACE_SURVEYED_POOLS)];
 }
 
 static void count_in_bin(surveying *state, size_t block_bytes, trace_bin_count change)
@@ -62,8 +62,7 @@ static void count_block(surveying *state, size_t pool, size_t bytes, size_t by)
 {
   count_in_bin(state, bytes, (trace_bin_count){.blocks = by});
   state->row.managed_bytes += by * bytes;
-  if (share_of_pool(state, pool))
-    share_of_pool(state, pool)->managed_bytes += by * bytes;
+  share_of_pool(state, pool)->managed_bytes += by * bytes;
 }
 
 /* On an arena, these are segments. */
@@ -112,8 +111,7 @@ static void change_use(surveying *state, const surveyed_block *block, size_t by)
   state->row.active_bytes += bytes;
   state->block_bytes += by * block->block_bytes;
   survey->shares[block->kind.memory].active_bytes += bytes;
-  if (share_of_pool(state, block->pool))
-    share_of_pool(state, block->pool)->active_bytes += bytes;
+  share_of_pool(state, block->pool)->active_bytes += bytes;
   if (state->is_on_arena)
     count_block(state, block->pool, block->block_bytes, by);
   count_in_bin(state, block->block_bytes,

@@ -25,7 +25,7 @@ typedef struct trace_surveyed_pool {
 } trace_surveyed_pool;
 
 /* So many are looked at one by one. */
-enum { TRACE_SURVEYED_POOLS = 16, TRACE_SHARES = TRACE_KINDS + TRACE_SURVEYED_POOLS };
+enum { TRACE_SURVEYED_POOLS = 16, TRACE_SHARES = TRACE_KINDS + TRACE_SURVEYED_POOLS + 1 };
 
 typedef struct trace_survey {
   trace_replay_result result; /* its time per operation means nothing */
@@ -35,7 +35,7 @@ typedef struct trace_survey {
   trace_bin_census bins;
   trace_largest largest;
   trace_stacks stacks;                             /* resolved, if the trace has some */
-  trace_share shares[TRACE_SHARES];                /* kinds, then pools */
+  trace_share shares[TRACE_SHARES];                /* kinds, pools, all other pools */
   trace_surveyed_pool pools[TRACE_SURVEYED_POOLS]; /* the first, in the order of the trace */
   size_t pool_count;
 } trace_survey;
