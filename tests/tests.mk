@@ -507,7 +507,6 @@ check_PROGRAMS += \
 	tests/trace/test_lines \
 	tests/trace/test_live_blocks \
 	tests/trace/test_metering_allocator \
-	tests/trace/test_names \
 	tests/trace/test_reader \
 	tests/trace/test_replay \
 	tests/trace/test_replay_failures \
@@ -528,7 +527,6 @@ tests_trace_test_batch_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_bin_census_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_live_blocks_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_metering_allocator_LDFLAGS = $(failmalloc_link_flags)
-tests_trace_test_names_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_reader_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_stacks_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_survey_LDFLAGS = $(failmalloc_link_flags)

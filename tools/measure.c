@@ -142,10 +142,10 @@ static int run_batch(measurement *it, size_t sample)
   for (trace_cost_operation i = 0; i < TRACE_COST_OPERATIONS && !code; i++) {
     if (!is_measured(it, i))
       continue;
-    uint64_t begin = clpi_now();
+    uint64_t begin = trace_now();
     code = steps[i](it);
     double times = trace_cost_is_pair(i) ? PAIRS : (double)it->wanted;
-    it->samples[i][sample] = (double)(clpi_now() - begin) / times;
+    it->samples[i][sample] = (double)(trace_now() - begin) / times;
   }
   return code;
 }
@@ -162,8 +162,8 @@ static int measure_size(measurement *it, size_t size)
   int code = CLPI_EXIT_SUCCESS;
   it->bytes = sizes[size];
   it->wanted = it->bytes < LARGE_BYTES ? BLOCKS : LARGE_BLOCKS;
-  for (uint64_t end = clpi_now() + round_nanoseconds;
-       !code && (count < FEWEST_SAMPLES || (count < MOST_SAMPLES && clpi_now() < end)); count++)
+  for (uint64_t end = trace_now() + round_nanoseconds;
+       !code && (count < FEWEST_SAMPLES || (count < MOST_SAMPLES && trace_now() < end)); count++)
     code = run_batch(it, count);
   for (trace_cost_operation i = 0; i < TRACE_COST_OPERATIONS && !code; i++)
     if (is_measured(it, i)) {

@@ -3,6 +3,8 @@
 #ifndef CLPOOL_TOOLS_PROGRAM_H
 #define CLPOOL_TOOLS_PROGRAM_H
 
+#include "trace/reader.h"
+
 #include <clpool/status.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -79,5 +81,16 @@ int clpi_close(FILE *stream);
 /* Flushes standard output. `code`, or CLPI_EXIT_FAILED with a complaint if something could not be
  * written. */
 int clpi_finish_output(int code);
+
+/* --- traces --- */
+
+/* Opens a trace, "-" for standard input. Returns an exit code, with a complaint if it is not 0. */
+int clpi_open_trace(const char *path, bool is_lenient, trace_reader **reader);
+
+/* Tells in a line what was left out of a trace that was read. */
+void clpi_tell_left_out(trace_reader *reader);
+
+/* Complains that the trace has no allocation to `command`, such as "tune". Returns an exit code. */
+int clpi_nothing_to(const char *command, const trace_reader *reader);
 
 #endif

@@ -3,10 +3,11 @@
  * than the terminal. */
 #include "progress.h"
 
+#include "trace/replay.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 static const uint64_t first_draw = 500000000; /* nanoseconds */
@@ -14,17 +15,10 @@ static const uint64_t between_draws = 100000000;
 
 enum { BAR = 30, USUAL_COLUMNS = 80 };
 
-uint64_t clpi_now(void)
-{
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 clpi_progress clpi_progress_begin(const char *label)
 {
   return (clpi_progress){
-      .label = label, .is_watched = isatty(STDERR_FILENO), .next_draw = clpi_now() + first_draw};
+      .label = label, .is_watched = isatty(STDERR_FILENO), .next_draw = trace_now() + first_draw};
 }
 
 /* What matters most comes first, since a narrow terminal has no room for the rest. */
@@ -50,7 +44,7 @@ void clpi_progress_update(void *bar, uint64_t done, uint64_t total, uint64_t ope
   clpi_progress *progress = bar;
   if (!progress->is_watched)
     return;
-  uint64_t time = clpi_now();
+  uint64_t time = trace_now();
   if (time < progress->next_draw)
     return;
   progress->next_draw = time + between_draws;

@@ -6,9 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Nanoseconds of a clock that never goes back. */
-uint64_t clpi_now(void);
-
 typedef struct clpi_progress {
   const char *label; /* what is going on, borrowed */
   bool is_watched;   /* standard error is a terminal */

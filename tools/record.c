@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* clpool record: runs a program under the layer that records. */
+/* clpool record and clpool run: a program under the layer that records, or under the one that pools
+ * its buffers. Their options set the layers' variables. */
 #include "layers.h"
 #include "options.h"
 
@@ -53,7 +54,7 @@ static int open_output(const char *output, int *file)
   return CLPI_EXIT_SUCCESS;
 }
 
-static int run(clpi_arguments *arguments)
+static int record(clpi_arguments *arguments)
 {
   const char *output = arguments->output;
   int file = -1; /* open until the program has ended, so that the reader of a pipe sees one end */
@@ -79,14 +80,30 @@ const clpi_command clpi_record_command = {
     .operands = CLPI_PROGRAM,
     .summary = "record what an OpenCL program allocates that does not use clpool",
     .usage = "-o FILE [OPTION]... PROGRAM [ARGUMENT]...",
-    .about = "Runs an OpenCL program as it is, and records the buffers, images and shared virtual "
-             "memory\n"
-             "that it allocates: a trace for clpool tune, report and replay. The exit code is the "
-             "program's.\n",
+    .about = "Runs an OpenCL program as it is and records the memory that it allocates, a trace\n"
+             "for clpool tune, report and replay. The exit code is the program's.\n",
     .examples = "  clpool record -o run.csv ./program --size 512\n"
                 "  clpool tune run.csv\n"
                 "  clpool record --stacks -o run.csv python3 program.py\n"
                 "  clpool report run.csv -o report.html\n"
                 "  clpool record -o run.%p.csv ./script\n",
+    .run = record,
+};
+
+static int run(clpi_arguments *arguments)
+{
+  int code = clpi_layers_set("libclpool-layer.so", "pools");
+  return code ? code : clpi_layers_run(arguments->traces, "nothing is pooled");
+}
+
+const clpi_command clpi_run_command = {
+    .bit = CLPI_RUN,
+    .name = "run",
+    .operands = CLPI_PROGRAM,
+    .summary = "run an OpenCL program that does not use clpool, with buffers from pools",
+    .usage = "[OPTION]... PROGRAM [ARGUMENT]...",
+    .about = "Runs an OpenCL program as it is, with its buffers and images from pools. The exit\n"
+             "code is the program's.\n",
+    .examples = "  clpool run --report ./program --size 512\n",
     .run = run,
 };

@@ -3,7 +3,6 @@
 #include "options.h"
 #include "progress.h"
 #include "replay_report.h"
-#include "trace_input.h"
 
 /* A trace and the allocator it is replayed on. */
 typedef struct replay_setup {

@@ -5,7 +5,6 @@
 
 #include "output_file.h"
 #include "progress.h"
-#include "trace_input.h"
 
 #include <string.h>
 #include <strings.h>

@@ -17,7 +17,6 @@ libclpool_trace_la_SOURCES = \
 	tools/trace/lines.c tools/trace/lines.h \
 	tools/trace/live_blocks.c tools/trace/live_blocks.h \
 	tools/trace/metering_allocator.c tools/trace/metering_allocator.h \
-	tools/trace/names.c tools/trace/names.h \
 	tools/trace/player.c tools/trace/player.h \
 	tools/trace/reader.c tools/trace/reader.h \
 	tools/trace/replay.c tools/trace/replay.h \
@@ -52,8 +51,6 @@ tools_clpool_SOURCES = \
 	tools/report_stacks.c \
 	tools/report_tables.c \
 	tools/report_timeline.c \
-	tools/run.c \
-	tools/trace_input.c tools/trace_input.h \
 	tools/tune.c \
 	tools/tune_plot.c \
 	tools/tune_report.c tools/tune_report.h

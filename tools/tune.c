@@ -5,7 +5,6 @@
 #include "options.h"
 #include "output_file.h"
 #include "progress.h"
-#include "trace_input.h"
 #include "tune_report.h"
 
 #include <malloc.h>
@@ -171,17 +170,12 @@ static int tune(tuning *all)
 
 static int check_inputs(const clpi_arguments *arguments)
 {
+  const char *path = arguments->output, *ending = path ? strrchr(path, '.') : NULL;
   size_t from_stdin = strcmp(arguments->cost, "-") == 0;
   for (size_t i = 0; i < arguments->trace_count; i++)
     from_stdin += strcmp(arguments->traces[i], "-") == 0;
   if (from_stdin > 1)
     return clpi_misuse("only one of the traces and --cost can be standard input");
-  return CLPI_EXIT_SUCCESS;
-}
-
-static int check_plot(const char *path)
-{
-  const char *ending = path ? strrchr(path, '.') : NULL;
   if (path && (!ending || ending == path || strcmp(ending, ".svg") != 0))
     return clpi_misuse("--plot draws SVG, so name it FILE.svg, not \"%s\" (rsvg-convert makes PNG "
                        "and PDF of it)",
@@ -193,8 +187,6 @@ static int run(clpi_arguments *arguments)
 {
   tuning all = {.arguments = arguments, .report = {.arguments = arguments, .is_recorded = true}};
   int code = check_inputs(arguments);
-  if (!code)
-    code = check_plot(arguments->output);
   if (!code)
     code = clpi_set_limit(arguments, 0);
   if (code)
@@ -217,11 +209,9 @@ const clpi_command clpi_tune_command = {
     .summary = "recommend a pool's settings for a recorded program",
     .usage = "TRACE... [OPTION]...",
     .about =
-        "Replays a recorded program's allocations with ten settings of a pool, on a simulated "
-        "device,\n"
-        "and recommends one. Several traces, of a job's processes or of several runs of a program, "
-        "get\n"
-        "one setting. TRACE is as for clpool replay.\n",
+        "Replays a recorded program's allocations with ten settings of a pool, on a simulated\n"
+        "device, and recommends one. Several traces, of a job's processes or of several runs,\n"
+        "get one setting. TRACE is as for clpool replay.\n",
     .examples = "  clpool tune trace.csv.gz\n"
                 "  clpool tune trace.csv.gz --time=2000 -o tune.svg\n"
                 "  clpool bench --allocator=cl-immediate -o my-gpu.csv\n"

@@ -363,6 +363,7 @@ fi
 replaced=0
 for most in 4 5 6 7 8 9 10 11 12; do
   echo before >old
+  # shellcheck disable=SC3045 # dash and bash have it
   if (ulimit -n $most && exec "$clpool" report "$resnet" -o old) 2>"$err"; then
     sound old
     replaced=$((replaced + 1))

@@ -5,6 +5,7 @@
 #include "trace/error.h"
 
 #include <inttypes.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,7 @@ void trace_close(trace_reader *reader)
   if (!reader)
     return;
   trace_lines_close(&reader->lines);
-  trace_names_end(&reader->names);
+  tdestroy(reader->names, free);
   free(reader);
 }
 
@@ -136,7 +137,7 @@ static clp_status keep_pool(trace_reader *reader, trace_event *event)
   if (event->columns[TRACE_CONTEXT])
     prefix = snprintf(both, sizeof(both), "%" PRIx64 " ", event->context);
   strcpy(both + prefix, event->pool);
-  const char *kept = trace_names_keep(&reader->names, both);
+  const char *kept = trace_keep_text(&reader->names, both);
   if (!kept)
     return trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a pool's name");
   event->pool = kept + prefix;
@@ -204,4 +205,21 @@ clp_status trace_next(trace_reader *reader, trace_event *event, bool *found)
   reader->broken_line = line->number;
   *found = false;
   return CLP_SUCCESS;
+}
+
+/* --- texts --- */
+
+static int compare(const void *one, const void *other)
+{
+  return strcmp(one, other);
+}
+
+const char *trace_keep_text(void **tree, const char *text)
+{
+  char **kept = tfind(text, tree, compare), *name = NULL;
+  if (!kept && (name = strdup(text)))
+    kept = tsearch(name, tree, compare);
+  if (!kept)
+    free(name);
+  return kept ? *kept : NULL;
 }

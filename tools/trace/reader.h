@@ -17,7 +17,6 @@
 
 #include "trace/event.h"
 #include "trace/lines.h"
-#include "trace/names.h"
 #include "trace/stacks.h"
 
 #include <clpool/status.h>
@@ -29,7 +28,7 @@ typedef struct trace_reader {
   trace_lines lines;
   trace_field columns[TRACE_MOST_COLUMNS]; /* TRACE_FIELDS: unknown, to be skipped */
   size_t column_count;                     /* 0: the header was not read yet */
-  trace_names names;                       /* of pools */
+  void *names;                             /* of pools, kept once */
   bool is_lenient;         /* the caller's to set: frees of what is not live, of a log that began
                             * late, are left out */
   uint64_t left_out;       /* such rows so far: counted by who knows what is live */
@@ -55,5 +54,9 @@ void trace_close(trace_reader *reader);
  * CLP_IO_ERROR: it cannot be read on, or its compressed text is damaged or ends too early.
  * CLP_OUT_OF_HOST_MEMORY. */
 clp_status trace_next(trace_reader *reader, trace_event *event, bool *found);
+
+/* Keeps a text once, in a tree that begins as NULL and ends with tdestroy(tree, free): where two
+ * texts are the same, so are the pointers. NULL: no host memory. */
+const char *trace_keep_text(void **tree, const char *text);
 
 #endif

@@ -17,7 +17,7 @@ typedef struct replay {
   uint64_t operations_before;
 } replay;
 
-static uint64_t monotonic_nanoseconds(void)
+uint64_t trace_now(void)
 {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -108,9 +108,8 @@ static clp_status run_pass(replay *run)
 clp_status trace_replay_source(trace_batch_source *source, clp_allocator *allocator,
                                const trace_replay_options *options, trace_replay_result *result)
 {
-  replay run = {.options = options,
-                .clock = options->clock ? options->clock : monotonic_nanoseconds,
-                .source = source};
+  replay run = {
+      .options = options, .clock = options->clock ? options->clock : trace_now, .source = source};
   unsigned pass = 0;
   clp_status status =
       trace_player_open(&run.player, source->reader->lines.name, allocator, options);

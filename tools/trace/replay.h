@@ -128,4 +128,7 @@ clp_status trace_replay_source(trace_batch_source *source, clp_allocator *alloca
 clp_status trace_replay_fit_scale(trace_batch_source *source, const clp_allocator *allocator,
                                   const trace_replay_options *options, double *scale);
 
+/* Nanoseconds of a clock that never goes back. */
+uint64_t trace_now(void);
+
 #endif

@@ -5,8 +5,10 @@
 
 #include "trace/error.h"
 #include "trace/event.h"
+#include "trace/reader.h"
 
 #include <inttypes.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,7 +29,7 @@ void trace_stacks_end(trace_stacks *stacks)
   if (stacks->is_resolved)
     clpi_line_report_end(&stacks->report);
   clpi_call_tree_end(&stacks->frames);
-  trace_names_end(&stacks->texts);
+  tdestroy(stacks->kept, free);
   *stacks = (trace_stacks){.is_resolved = false};
 }
 
@@ -43,7 +45,7 @@ clp_status trace_stacks_define(trace_stacks *stacks, const char *text, const cha
     *expected = "the number after that of the frame before, and a caller above";
   if (*expected)
     return CLP_SUCCESS;
-  const char *kept = trace_names_keep(&stacks->texts, text + length);
+  const char *kept = trace_keep_text(&stacks->kept, text + length);
   if (!kept || !clpi_call_tree_reserve(&stacks->frames, 1))
     return no_host_memory();
   clpi_call_tree_add(&stacks->frames, caller, (uintptr_t)kept);

@@ -5,12 +5,11 @@
 #define CLPOOL_TRACE_STACKS_H
 
 #include "hooks/line_report.h"
-#include "trace/names.h"
 
 /* A stack is the number of its innermost frame; 0: unknown. */
 typedef struct trace_stacks {
   clpi_call_tree frames;   /* as numbered in the trace; keys are their texts, */
-  trace_names texts;       /* which are here */
+  void *kept;              /* which are here */
   clpi_line_report report; /* once they are resolved */
   bool is_resolved;
 } trace_stacks;
