@@ -130,7 +130,10 @@ int main(int argc, char **argv)
     return clpi_finish_output(CLPI_EXIT_SUCCESS);
   }
   if (first[0] == '-')
-    return no_such("option", first, clpi_is_almost(first, "--help") ? "--help" : NULL);
+    return no_such("option", first,
+                   clpi_is_almost(first, "--help")      ? "--help"
+                   : clpi_is_almost(first, "--version") ? "--version"
+                                                        : NULL);
   const clpi_command *command = clpi_find_command(first);
   return command ? run_command(command, argc - 1, argv + 1) : unknown_command(first);
 }

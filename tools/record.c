@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* clpool record and clpool run: a program under the layer that records, or under the one that pools
- * its buffers. Their options set the layers' variables. */
+/* clpool record and clpool run: a program under the layer that records, or the one that pools. */
 #include "layers.h"
 #include "options.h"
 

@@ -11,6 +11,7 @@
 #include "core/base/spinlock.h"
 
 #include <stdbool.h>
+#include <sys/param.h>
 #include <unwind.h>
 
 #ifdef __x86_64__
@@ -19,7 +20,7 @@ enum { CAN_LEARN = true }; /* return addresses are right below the stack pointer
 enum { CAN_LEARN = false };
 #endif
 
-enum { OUTERMOST = 0, VARIES = 1, KNOWN = 4096 };
+enum { OUTERMOST = 0, VARIES = 1, KNOWN = 4096, PAGE_BYTES = 4096 /* at least */ };
 
 typedef struct place {
   uintptr_t return_address; /* 0: a signal interrupted the function, there is none */
@@ -40,11 +41,20 @@ static struct {
   } known[KNOWN]; /* each in the only slot for it */
 } learned;
 
-/* What the unwinder has walked of the thread's stack, and so is there to be read. A coroutine has
- * another one, which may end sooner than distances say. */
-static _Thread_local struct {
-  uintptr_t low, high;
-} walked __attribute__((tls_model("initial-exec")));
+/* The pages of the thread's stack that the unwinder has walked, and which so are there to be read:
+ * the address of their end, whose lowest bits are how many. A coroutine has another stack, which
+ * may end sooner than distances say. */
+static _Thread_local uintptr_t walked __attribute__((tls_model("initial-exec")));
+
+static uintptr_t end_of_walked(void)
+{
+  return walked & ~(uintptr_t)(PAGE_BYTES - 1);
+}
+
+static uintptr_t begin_of_walked(void)
+{
+  return end_of_walked() - walked % PAGE_BYTES * PAGE_BYTES;
+}
 
 static size_t slot_of(uintptr_t return_address)
 {
@@ -69,9 +79,13 @@ static bool is_usual(const place *at, const place *caller)
 
 static void widen_walked(uintptr_t low, uintptr_t high)
 {
-  bool is_same_stack = low <= walked.high && high >= walked.low;
-  walked.low = is_same_stack && walked.low < low ? walked.low : low;
-  walked.high = is_same_stack && walked.high > high ? walked.high : high;
+  low &= ~(uintptr_t)(PAGE_BYTES - 1);
+  high = (high + PAGE_BYTES - 1) & ~(uintptr_t)(PAGE_BYTES - 1);
+  if (low <= end_of_walked() && high >= begin_of_walked()) { /* the same stack */
+    low = MIN(low, begin_of_walked());
+    high = MAX(high, end_of_walked());
+  }
+  walked = high | MIN((high - low) / PAGE_BYTES, PAGE_BYTES - 1);
 }
 
 /* The walk's own frame is not learned: a quick walk begins with its caller. */
@@ -111,7 +125,7 @@ static _Unwind_Reason_Code show_frame(struct _Unwind_Context *context, void *arg
 __attribute__((no_sanitize("address"))) static size_t
 find_frames_locked(uintptr_t address, uintptr_t stack_pointer, uintptr_t frames[CLPI_RING_FRAMES])
 {
-  if (stack_pointer < walked.low)
+  if (stack_pointer < begin_of_walked())
     return 0;
   for (size_t count = 0; address && count < CLPI_RING_FRAMES;) {
     size_t slot = slot_of(address);
@@ -122,7 +136,7 @@ find_frames_locked(uintptr_t address, uintptr_t stack_pointer, uintptr_t frames[
     if (distance == OUTERMOST)
       return count;
     stack_pointer += distance;
-    if (stack_pointer > walked.high)
+    if (stack_pointer > end_of_walked())
       return 0;
     address = ((const uintptr_t *)stack_pointer)[-1];
   }

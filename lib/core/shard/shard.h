@@ -22,9 +22,10 @@ enum { CLPI_SHARDS = 64, CLPI_NO_SHARD = CLPI_SHARDS };
 /* What a thread is to the library. In static TLS, of which dlopen keeps little in reserve, and
  * without a call of __tls_get_addr. */
 typedef struct clpi_thread {
-  uint32_t number;      /* of its shard in each pool, or CLPI_NO_SHARD */
-  uint32_t warm_number; /* the same, but CLPI_NO_SHARD while the thread has hooks, so that none of
+  uint16_t number;      /* of its shard in each pool, or CLPI_NO_SHARD */
+  uint16_t warm_number; /* the same, but CLPI_NO_SHARD while the thread has hooks, so that none of
                            its calls is warm */
+  bool is_hooked, owns_number; /* others may share its number */
 } clpi_thread;
 
 extern _Thread_local clpi_thread clpi_self

@@ -7,29 +7,27 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-_Thread_local clpi_thread clpi_self = {CLPI_NO_SHARD, CLPI_NO_SHARD};
+_Thread_local clpi_thread clpi_self = {.number = CLPI_NO_SHARD, .warm_number = CLPI_NO_SHARD};
 
-static _Thread_local bool is_hooked __attribute__((tls_model("initial-exec")));
-static _Thread_local bool owns_number __attribute__((tls_model("initial-exec")));
 static _Atomic uint64_t taken;
 static atomic_uint sharing; /* threads that found all numbers taken */
 
 static void set_number(uint32_t number, bool is_own)
 {
-  clpi_self.number = number;
-  clpi_self.warm_number = is_hooked ? CLPI_NO_SHARD : number;
-  owns_number = is_own;
+  clpi_self.number = (uint16_t)number;
+  clpi_self.warm_number = clpi_self.is_hooked ? CLPI_NO_SHARD : (uint16_t)number;
+  clpi_self.owns_number = is_own;
 }
 
 void clpi_thread_set_hooked(bool has_hooks)
 {
-  is_hooked = has_hooks;
-  set_number(clpi_self.number, owns_number);
+  clpi_self.is_hooked = has_hooks;
+  set_number(clpi_self.number, clpi_self.owns_number);
 }
 
 static void end_thread(void)
 {
-  if (owns_number)
+  if (clpi_self.owns_number)
     atomic_fetch_and(&taken, ~((uint64_t)1 << clpi_self.number));
   set_number(CLPI_NO_SHARD, false);
 }
