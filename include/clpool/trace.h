@@ -42,8 +42,8 @@
  * bytes, between letters of UTF-8, and with blanks for control characters; empty where it has none.
  *
  * With CLPOOL_TRACE_STACKS=1 the trace of CLPOOL_TRACE has the call stack of each allocation, too:
- * a last column, Stack, and lines that begin with #frame (clpool-traces(5)). `clpool report` shows
- * by them who allocated. An allocation then takes up to 6 us more. Python's lines are there if
+ * a last column, Stack, and lines that define the frames (clpool-traces(5)). `clpool report` then
+ * shows who allocated. An allocation takes up to 6 us more. Python's lines are there if
  * CPython 3.10 or newer is in the process and the thread holds the interpreter's lock. The first
  * pool fails (CLP_INVALID_ARGUMENT) if the variable is neither 0 nor 1.
  */
