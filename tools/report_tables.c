@@ -111,7 +111,7 @@ static bool list_kind(const clpi_report *report, size_t i, figure_list *row)
     return i < TRACE_KINDS;
   row->on_page = kind_title(report) ? SHOWN : HIDDEN;
   const clpi_figure figures[] = {
-      {"kind", "Kind", CLPI_WORDS, {.text = kind_name(i)}},
+      {"kind", "Kind", CLPI_WORDS, {.text = kind_name((trace_kind)i)}},
       {"allocations", "Allocations", CLPI_COUNT, {kind->allocations}},
       {"peak_active_bytes", "Most in use", CLPI_BYTES, {kind->peak_active_bytes}},
       {"active_bytes_at_peak", "At the peak of all", CLPI_BYTES, {kind->active_bytes_at_peak}},
