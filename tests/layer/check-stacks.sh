@@ -152,7 +152,9 @@ def step():
 first = array(500)
 rest = step()
 END
-if python3 -c 'import ctypes, sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
+if [ "${clp_sanitized:-no}" = yes ]; then
+  echo "not tried: Python, which lacks the layer's sanitizer"
+elif python3 -c 'import ctypes, sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
   record 0 python3 program.py PyDLL
   folds
   own=$house_tmp/program.py
