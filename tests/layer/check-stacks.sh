@@ -85,7 +85,8 @@ int main(int count, char **words)
 }
 END
 # shellcheck disable=SC2086 # lists of words
-$CC ${CLP_SANITIZER_FLAGS-} -g -O0 -o nested nested.c -lOpenCL 2>err || skip "no program with OpenCL: $(head -n 1 err)"
+$CC ${CLP_SANITIZER_FLAGS-} -g -O0 -o nested nested.c -lOpenCL 2>err ||
+  skip "no program with OpenCL: $(head -n 1 err)"
 
 record 5 ./nested
 head -n 1 run.csv | grep -q ',Stack$' || fail "there is no column of stacks: $(head -n 1 run.csv)"
