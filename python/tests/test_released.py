@@ -119,9 +119,9 @@ def taker(context, queue, request):
     return pool.on(queue) if request.param == "on a queue" else pool
 
 
-def uses(queue, fill, bad, good):
-    """Ways to use memory, by name. All of them would write to it, or tell what is in it."""
-    data, one = np.full(64, 9, np.uint8), np.uint8(9)
+def common_uses(queue, fill, bad, good):
+    """Those of buffers and of shared virtual memory."""
+    data = np.full(64, 9, np.uint8)
     return {
         "kernel": lambda: fill(queue, (64,), None, bad),
         "set_arg": lambda: fill.set_arg(0, bad),
@@ -129,22 +129,29 @@ def uses(queue, fill, bad, good):
         "read": lambda: cl.enqueue_copy(queue, data, bad),
         "copy to": lambda: cl.enqueue_copy(queue, bad, good),
         "copy from": lambda: cl.enqueue_copy(queue, good, bad),
-        "fill": lambda: cl.enqueue_fill_buffer(queue, bad, one, 0, 64),
+        "array": lambda: cl.array.Array(queue, (64,), np.uint8, data=bad).fill(np.uint8(9)),
+        "size": lambda: bad.size,
+        "record_use": lambda: bad.record_use(queue),
+        "again": lambda: bad.release(),
+        "attribute": lambda: setattr(bad, "note", 1),
+    }
+
+
+def uses(queue, fill, bad, good):
+    """Ways to use memory, by name. All of them would write to it, or tell what is in it."""
+    return {
+        **common_uses(queue, fill, bad, good),
+        "fill": lambda: cl.enqueue_fill_buffer(queue, bad, np.uint8(9), 0, 64),
         "map": lambda: cl.enqueue_map_buffer(
             queue, bad, cl.map_flags.WRITE, 0, (64,), np.uint8
         ),
-        "array": lambda: cl.array.Array(queue, (64,), np.uint8, data=bad).fill(one),
         "handle": lambda: bad.int_ptr,
-        "size": lambda: bad.size,
         "info": lambda: bad.get_info(cl.mem_info.SIZE),
         "class": lambda: cl.Buffer.get_info(bad, cl.mem_info.SIZE),
         "migrate": lambda: cl.enqueue_migrate_mem_objects(queue, [bad]),
         "slice": lambda: bad[0:64],
         "region": lambda: bad.get_sub_region(0, 64),
         "pool": lambda: bad.pool,
-        "record_use": lambda: bad.record_use(queue),
-        "again": lambda: bad.release(),
-        "attribute": lambda: setattr(bad, "note", 1),
     }
 
 
@@ -260,28 +267,17 @@ def test_released_host_memory_has_no_address(host_pool):
 
 
 def svm_uses(queue, fill, bad, good):
-    data = np.full(64, 9, np.uint8)
     return {
-        "kernel": lambda: fill(queue, (64,), None, bad),
-        "set_arg": lambda: fill.set_arg(0, bad),
-        "write": lambda: cl.enqueue_copy(queue, bad, data),
-        "read": lambda: cl.enqueue_copy(queue, data, bad),
-        "copy to": lambda: cl.enqueue_copy(queue, bad, good),
-        "copy from": lambda: cl.enqueue_copy(queue, good, bad),
+        **common_uses(queue, fill, bad, good),
         "fill": lambda: cl.enqueue_svm_memfill(queue, bad, np.uint8(9)),
         "map": lambda: bad.map_rw(queue),
-        "array": lambda: cl.array.Array(queue, (64,), np.uint8, data=bad).fill(np.uint8(9)),
         "pointer": lambda: bad.svm_ptr,
         "mem": lambda: bad.mem,
         "buf": lambda: bad.buf,
-        "size": lambda: bad.size,
         "as_buffer": lambda: bad.as_buffer(queue.context),
         "class": lambda: cl.SVM.map_rw(bad, queue),
-        "record_use": lambda: bad.record_use(queue),
         "bind": lambda: bad.bind_to_queue(queue),
-        "again": lambda: bad.release(),
         "enqueue_release": lambda: bad.enqueue_release(),
-        "attribute": lambda: setattr(bad, "note", 1),
     }
 
 
