@@ -35,7 +35,6 @@ typedef struct clpi_arguments {
 
 typedef enum clpi_option_kind {
   CLPI_FLAG,
-  CLPI_TEXT,
   CLPI_COST,   /* a known machine or a file */
   CLPI_PATH,   /* a file, which the command itself looks after */
   CLPI_OUTPUT, /* a file, or "-"; no two outputs are one */
