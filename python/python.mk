@@ -16,10 +16,12 @@ EXTRA_DIST += \
 	python/clpool/_errors.py \
 	python/clpool/_frameworks.py \
 	python/clpool/_hooks.py \
+	python/clpool/_log.py \
 	python/clpool/_patch.py \
 	python/clpool/_profile.py \
 	python/clpool/_set_up.py \
 	python/clpool/_tracing.py \
+	python/clpool/_use.py \
 	python/clpool/py.typed \
 	python/examples/timeline.py \
 	python/pyproject.toml \
@@ -31,6 +33,7 @@ EXTRA_DIST += \
 	python/src/clpool_module.h \
 	python/src/errors.c \
 	python/src/hook.c \
+	python/src/log.c \
 	python/src/memory.c \
 	python/src/module.c \
 	python/src/pointer_map.c python/src/pointer_map.h \
@@ -54,16 +57,19 @@ EXTRA_DIST += \
 	python/tests/test_cuda.py \
 	python/tests/test_errors.py \
 	python/tests/test_hooks.py \
+	python/tests/test_log.py \
 	python/tests/test_memory_pressure.py \
 	python/tests/test_order.py \
 	python/tests/test_patch.py \
 	python/tests/test_pool.py \
 	python/tests/test_process.py \
+	python/tests/test_random_programs.py \
 	python/tests/test_queues.py \
 	python/tests/test_regions.py \
 	python/tests/test_released.py \
 	python/tests/test_svm.py \
 	python/tests/test_tracing.py \
+	python/tests/test_use.py \
 	python/tests/wheel.sh
 
 check_python = CFLAGS= $(SHELL) $(srcdir)/python/tests/check.sh $(abs_top_srcdir)

@@ -38,10 +38,12 @@ from clpool._errors import (
 )
 from clpool._frameworks import cupy_allocator, torch_allocator
 from clpool._hooks import DebugPrintHook, MemoryHook
+from clpool._log import set_log
 from clpool._patch import patch
 from clpool._profile import LineProfileHook
 from clpool._set_up import PoolStats, collect_garbage
 from clpool._tracing import report, trace, tune
+from clpool._use import get_allocator, set_allocator, use
 
 if _set_up.has_pyopencl:
     from clpool._clpool import PooledBuffer
@@ -78,11 +80,15 @@ __all__ = [
     "collect_garbage",
     "cupy_allocator",
     "free_all_held",
+    "get_allocator",
     "patch",
     "report",
+    "set_allocator",
+    "set_log",
     "torch_allocator",
     "trace",
     "tune",
+    "use",
 ]
 if not _set_up.has_pyopencl:
     __all__.remove("PooledBuffer")

@@ -131,3 +131,8 @@ def make(status: int, native_code: int, name: str, message: str) -> Error:
     error.native_code = native_code
     error.message = message
     return error
+
+
+def misuse(status: str, message: str) -> Error:
+    """The exception for a call at the wrong moment."""
+    return make({"CLP_BUSY": 7, "CLP_NOT_FOUND": 8}[status], 0, status, message)

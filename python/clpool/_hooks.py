@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 from typing import TextIO
 
-from clpool import _clpool
+from clpool import _clpool, _errors
 
 _CALLBACKS = (
     "malloc_preprocess",
@@ -21,9 +22,40 @@ _CALLBACKS = (
 )
 
 
-class MemoryHook:
+class Session:
+    """What begins with start() and ends with stop(), which may be in different cells of a notebook.
+    Without a pool, it is about the thread that starts it, and ends there."""
+
+    _started: tuple[threading.Thread, _clpool.MemoryPool | None] | None = None
+
+    def _begin(self, pool) -> None:
+        if self._started is not None:
+            raise _errors.misuse("CLP_BUSY", f"{self!r} is started already: call stop() first")
+        if pool is not None and not isinstance(pool, (_clpool.MemoryPool, _clpool.SVMPool)):
+            raise TypeError(f"pool must be a clpool.MemoryPool, not {type(pool).__name__}")
+        self._register(pool)
+        self._started = threading.current_thread(), pool
+
+    def _end(self) -> None:
+        if self._started is None:
+            raise _errors.misuse("CLP_NOT_FOUND", f"{self!r} is not started: call start() first")
+        thread, pool = self._started
+        # The registrations of a thread that has ended have ended with it.
+        if pool is not None or thread is threading.current_thread():
+            self._unregister(pool)
+        elif thread.is_alive():
+            raise _errors.misuse(
+                "CLP_NOT_FOUND",
+                f"{self!r} was started on the thread {thread.name!r}: call stop() there, "
+                "or give it a pool to see all threads",
+            )
+        self._started = None
+
+
+class MemoryHook(Session):
     """Derive from it, override what you like, and use it in a ``with`` statement, for what the
     thread does there with any pool; or with :meth:`add_to`, for what all threads do with one pool.
+    :meth:`start` and :meth:`stop` do the same without a statement.
 
     Hooks nest. Two of one ``name`` on a thread are a KeyError. What a callback itself does with
     pools is not shown. An exception in a callback is raised by the call that it was shown.
@@ -91,6 +123,29 @@ class MemoryHook:
     def remove_from(self, pool) -> None:
         """Ends that. No callback runs for the pool when this returns."""
         pool._remove_hook(self._native())
+
+    def start(self, pool=None):
+        """Shows the hook what this thread does with any pool, or what all threads do with one pool,
+        until :meth:`stop`, and returns the hook. A second start is a clpool.RuntimeError."""
+        self._begin(pool)
+        return self
+
+    def stop(self) -> None:
+        """Ends that. clpool.RuntimeError: it is not started, or was started without a pool on
+        another thread, which is still running."""
+        self._end()
+
+    def _register(self, pool) -> None:
+        if pool is None:
+            self.__enter__()
+        else:
+            self.add_to(pool)
+
+    def _unregister(self, pool) -> None:
+        if pool is None:
+            self.__exit__()
+        else:
+            self.remove_from(pool)
 
 
 class DebugPrintHook(MemoryHook):

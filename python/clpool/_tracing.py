@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
@@ -12,51 +13,83 @@ import sys
 from collections.abc import Iterator
 from typing import TextIO
 
-from clpool import _clpool, _errors
+from clpool import _clpool, _errors, _hooks
 
 
-class trace:
+class trace(_hooks.Session):
     """Writes what the thread does with pools to a file, in RMM's CSV format::
 
         with clpool.trace("run.csv"):
             program()
 
-    With ``pool``, what all threads do with that pool. For a whole process without a line of code
-    there is the environment variable CLPOOL_TRACE. Raises clpool.RuntimeError where the file cannot
-    be written.
+    or from :meth:`start` to :meth:`stop`. With ``pool``, what all threads do with that pool. The
+    file is made, or emptied, at the start, and complete after the end, or when the interpreter
+    exits. For a whole process without a line of code there is the environment variable
+    CLPOOL_TRACE.
     """
+
+    _running: set[trace] = set()  # which keeps them
 
     def __init__(self, path: str | os.PathLike, pool=None):
         self.path = os.fspath(path)
         self.pool = pool
 
-    def __enter__(self):
-        if self.pool is not None and not isinstance(self.pool, _clpool.MemoryPool):
-            raise TypeError(f"pool must be a clpool.MemoryPool, not {type(self.pool).__name__}")
-        # Where it cannot be registered, a file that is there must not be emptied.
-        stand_in = _clpool.Hook("trace", (None,) * 8)
-        self._register(stand_in)
-        self._unregister(stand_in)
-        made = _clpool.Trace(self.path)
-        self._register(made)
-        self._trace = made
+    def __repr__(self) -> str:
+        return f"<clpool.trace {self.path!r}>"
+
+    def start(self):
+        """Begins to write, and returns the trace. Raises clpool.RuntimeError where the file cannot
+        be written, the trace is started already, or another one is on this thread."""
+        self._begin(self.pool)
+        self._running.add(self)
         return self
 
-    def __exit__(self, *exception) -> None:
-        self._unregister(self._trace)
+    def stop(self) -> None:
+        """Completes the file. clpool.RuntimeError: the trace is not started, or was started without
+        a pool on another thread, which is still running."""
+        self._end()
+        self._running.discard(self)
         self._trace.close()
 
-    def _register(self, hook: _clpool.Hook | _clpool.Trace) -> None:
-        if self.pool is None:
-            _clpool.push_hook(hook)
-        else:
-            self.pool._add_hook(hook)
+    def __enter__(self):
+        return self.start()
 
-    def _unregister(self, hook: _clpool.Hook | _clpool.Trace) -> None:
-        if self.pool is None:
-            _clpool.pop_hook(hook)
-        else:
-            self.pool._remove_hook(hook)
+    def __exit__(self, *exception) -> None:
+        self.stop()
+
+    def _register(self, pool) -> None:
+        # Where it cannot be registered, a file that is there must not be emptied.
+        stand_in = _clpool.Hook("trace", (None,) * 8)
+        _add(stand_in, pool)
+        _remove(stand_in, pool)
+        made = _clpool.Trace(self.path)
+        _add(made, pool)
+        self._trace = made
+
+    def _unregister(self, pool) -> None:
+        _remove(self._trace, pool)
+
+
+def _add(hook: _clpool.Hook | _clpool.Trace, pool) -> None:
+    if pool is None:
+        _clpool.push_hook(hook)
+    else:
+        pool._add_hook(hook)
+
+
+def _remove(hook: _clpool.Hook | _clpool.Trace, pool) -> None:
+    if pool is None:
+        _clpool.pop_hook(hook)
+    else:
+        pool._remove_hook(hook)
+
+
+@atexit.register
+def _complete() -> None:
+    """Other threads may still be writing, so that nothing can be closed."""
+    for running in list(trace._running):
+        with contextlib.suppress(_errors.Error):  # of which set_log has been told
+            running._trace.flush()
 
 
 @contextlib.contextmanager

@@ -2,6 +2,9 @@
 /* clpool.Allocator and the classes derived from it: one for each constructor of libclpool's. */
 #include "clpool_module.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 PyTypeObject *clpool_allocator_type;
 static PyTypeObject *arena_type;
 
@@ -79,7 +82,12 @@ static PyObject *deferred_new(PyTypeObject *type, PyObject *args, PyObject *keyw
   Py_BEGIN_ALLOW_THREADS
   status = clp_cl_deferred_allocator_create(handle, flags, &allocator);
   Py_END_ALLOW_THREADS
-  return made(type, status, allocator, MEMORY_CL_MEM, NULL);
+  Allocator *self = (Allocator *)made(type, status, allocator, MEMORY_CL_MEM, NULL);
+  if (self != NULL) {
+    Py_INCREF(context);
+    self->context = context;
+  }
+  return (PyObject *)self;
 }
 
 static PyObject *immediate_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
@@ -178,6 +186,8 @@ static PyObject *made_arena(PyTypeObject *type, clp_status status, clp_allocator
 {
   Allocator *self = (Allocator *)made(type, status, arena, below->kind, below->queue);
   if (self != NULL) {
+    Py_XINCREF(below->context);
+    self->context = below->context;
     self->direct = false;
     self->device = below->device;
   }
@@ -283,6 +293,17 @@ static PyObject *allocator_queue(PyObject *self, void *closure)
   return queue;
 }
 
+static PyObject *allocator_context(PyObject *self, void *closure)
+{
+  (void)closure;
+  Allocator *me = (Allocator *)self;
+  if (me->context == NULL && me->kind == MEMORY_CL_MEM)
+    return PyObject_GetAttrString(me->queue, "context");
+  PyObject *context = me->context == NULL ? Py_None : me->context;
+  Py_INCREF(context);
+  return context;
+}
+
 static PyObject *allocator_device(PyObject *self, void *closure)
 {
   (void)closure;
@@ -295,6 +316,7 @@ static PyObject *allocator_device(PyObject *self, void *closure)
 static PyGetSetDef allocator_properties[] = {
     {"device", allocator_device, NULL, "The ordinal of CUDA's device, or None.", NULL},
     {"queue", allocator_queue, NULL, "The home queue or stream, or None.", NULL},
+    {"context", allocator_context, NULL, "The pyopencl.Context, or None.", NULL},
     {"name", allocator_name, NULL, "libclpool's name for it, such as \"cl-immediate\".", NULL},
     {"is_deferred", allocator_deferred, NULL,
      "Whether memory may turn out to be missing only where it is used.", NULL},
@@ -332,6 +354,26 @@ static PyObject *arena_reserve(PyObject *self, PyObject *size)
   Py_RETURN_NONE;
 }
 
+static PyObject *arena_dump(PyObject *self, PyObject *unused)
+{
+  (void)unused;
+  char *text;
+  size_t length;
+  FILE *file = open_memstream(&text, &length);
+  if (file == NULL)
+    return PyErr_NoMemory();
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = clp_arena_dump(((Allocator *)self)->allocator, file);
+  Py_END_ALLOW_THREADS
+  fclose(file);
+  PyObject *result = NULL;
+  if (clpool_check(status) == 0)
+    result = PyUnicode_FromStringAndSize(text, (Py_ssize_t)length);
+  free(text);
+  return result;
+}
+
 static PyMethodDef arena_methods[] = {
     {"reserve", arena_reserve, METH_O,
      "reserve(size)\n\nTakes so many bytes of the device's memory in all, and keeps them. 0 ends "
@@ -339,6 +381,8 @@ static PyMethodDef arena_methods[] = {
      "Raises clpool.MemoryError if the device has too little; the earlier reserve stays."},
     {"get_stats", arena_stats, METH_NOARGS,
      "get_stats() -> dict\n\nThe arena's figures, as clp_arena_stats names them, in bytes."},
+    {"dump", arena_dump, METH_NOARGS,
+     "dump() -> str\n\nThe figures, and each segment with its ranges, as a JSON object."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -147,8 +147,9 @@ bool clpool_memory_park(PyObject *memory);
 bool clpool_memory_unpark(PyObject *memory, PyObject *svm, Pool *pool, clp_buffer *buffer);
 int clpool_add_memory(PyObject *module);
 
-/* hook.c, trace.c, torch.c */
+/* hook.c, log.c, trace.c, torch.c */
 int clpool_add_hook(PyObject *module);
+PyObject *clpool_set_log(PyObject *module, PyObject *callable);
 int clpool_add_trace(PyObject *module);
 int clpool_add_torch(PyObject *module);
 const clp_hook *clpool_hook_of(PyObject *object);

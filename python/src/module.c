@@ -78,6 +78,7 @@ static PyObject *drop_parked(PyObject *module, PyObject *unused)
 static PyMethodDef functions[] = {
     {"set_up", (PyCFunction)(void (*)(void))set_up, METH_VARARGS | METH_KEYWORDS, NULL},
     {"drop_parked", drop_parked, METH_NOARGS, NULL},
+    {"set_log", clpool_set_log, METH_O, NULL},
     {"free_all_held", clpool_free_all_held, METH_NOARGS,
      "free_all_held()\n\nGives what every pool of the process holds to the device, for other "
      "libraries that\n"

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: MIT
+"""Pools for PyOpenCL's arrays that were given no allocator."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+
+from clpool import _clpool, _set_up
+
+cl = _set_up.cl
+
+_MOST_QUEUES = 64  # whose allocators are kept
+
+_lock = threading.RLock()  # guards what follows, which is read without it
+_defaults: tuple[use, ...] = ()  # the last one comes first
+_replaced: dict = {}  # by class: a method's name, what it was, and what it is now
+
+
+class _OnQueue:
+    """The allocator of loopy's kernels that were given none, and so no array's own."""
+
+    def __init__(self, allocator):
+        self.allocate = allocator
+
+    def __call__(self, size: int):
+        return self.allocate(size)
+
+
+class use:
+    """From now on, PyOpenCL's arrays that are given no allocator come from a pool, each in the
+    order of its own queue: ``pyopencl.array``'s, results of arithmetic and reductions, random
+    numbers, and loopy's::
+
+        used = clpool.use(queue, arena=True)
+        ...
+        used.stop()
+
+    or, in a ``with`` statement, until its end. It is told a queue, and options as of a
+    :class:`MemoryPool`, or a pool. ``used.pool`` is the pool. Arrays of other contexts, without a
+    queue, or with an allocator stay as they are. Arrays that exist at the end keep their memory.
+    If several are in use, the last one that was not stopped counts.
+
+    Work on another queue than the array's own is ordered if it goes through
+    ``array.with_queue(other)``.
+    """
+
+    def __init__(self, queue, /, **options):
+        if not _set_up.has_pyopencl:
+            raise ImportError("pyopencl is not installed")
+        if isinstance(queue, cl.CommandQueue):
+            pool = _clpool.MemoryPool(_clpool.ImmediateAllocator(queue), **options)
+        elif not isinstance(queue, (_clpool.MemoryPool, _clpool.SVMPool)):
+            raise TypeError(
+                "use() needs a pyopencl.CommandQueue or a pool, such as "
+                f"clpool.MemoryPool(clpool.ImmediateAllocator(queue)), not {_name(queue)}"
+            )
+        elif options:
+            raise TypeError(f"give {', '.join(options)} to the pool when you make it")
+        else:
+            pool = queue
+        self._begin(pool, pool.on, _context_of(pool.allocator))
+
+    def _begin(self, pool, on, context) -> None:
+        """Calls `on` with each queue of the context, or of all: None."""
+        global _defaults
+        self.pool = pool
+        self._on = on
+        self._context = context
+        self._of_queues: dict = {}
+        with _lock:
+            _defaults = (self, *_defaults)
+            _put()
+
+    def stop(self) -> None:
+        """Ends this use. A second stop does nothing."""
+        global _defaults
+        with _lock:
+            _defaults = tuple(one for one in _defaults if one is not self)
+            if not _defaults:
+                _take_back()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self.stop()
+
+    def _allocator(self, queue):
+        """That of arrays on the queue, None for a queue of another context."""
+        try:
+            return self._of_queues[queue]
+        except KeyError:
+            pass
+        with _lock:
+            _put()  # loopy may have been imported
+        found = None
+        if self._context is None or self._context == queue.context:
+            found = self._on(queue)
+        if len(self._of_queues) == _MOST_QUEUES:
+            self._of_queues.clear()
+        self._of_queues[queue] = found
+        return found
+
+
+class _Set(use):
+    """What set_allocator sets: a pool, or a function of a size."""
+
+    def __init__(self, allocator):
+        self.allocator = allocator
+        if isinstance(allocator, _clpool.PoolOnQueue):
+            raise TypeError("give the pool itself: each array is in the order of its own queue")
+        if isinstance(allocator, (_clpool.MemoryPool, _clpool.SVMPool)):
+            super().__init__(allocator)
+        elif (
+            not callable(allocator) or isinstance(allocator, (type, _clpool.ArenaAllocator))
+        ):
+            raise TypeError(
+                "allocator must be a pool, such as clpool.MemoryPool("
+                "clpool.ImmediateAllocator(queue)), another function of a size, or None, "
+                f"not {_name(allocator)}"
+            )
+        else:
+            own = isinstance(allocator, _clpool.Allocator)
+            self._begin(None, lambda queue: allocator, _context_of(allocator) if own else None)
+
+
+_set: _Set | None = None
+
+
+def set_allocator(allocator) -> None:
+    """Makes a pool the default for PyOpenCL's arrays that are given no allocator, as :class:`use`
+    does, in place of what an earlier call set; None ends that (cupy.cuda.set_allocator). Another
+    function of a size in bytes is called for the arrays of all contexts."""
+    global _set
+    new = None if allocator is None else _Set(allocator)
+    with _lock:
+        former, _set = _set, new
+    if former is not None:
+        former.stop()
+
+
+def get_allocator():
+    """What :func:`set_allocator` set, or None."""
+    return None if _set is None else _set.allocator
+
+
+def _name(thing) -> str:
+    return type(thing).__name__
+
+
+def _context_of(allocator):
+    if allocator.context is None:
+        raise TypeError(
+            "arrays of PyOpenCL need OpenCL's memory, such as clpool.ImmediateAllocator(queue)'s, "
+            f"not that of a {_name(allocator)}"
+        )
+    return allocator.context
+
+
+def _default_for(queue):
+    for one in _defaults:
+        allocator = one._allocator(queue)
+        if allocator is not None:
+            return allocator
+    return None
+
+
+# --- In PyOpenCL and loopy ------------------------------------------------------------------------
+
+
+def _put() -> None:
+    """Replaces the methods, where that was not done yet."""
+    import pyopencl.array
+
+    _replace(pyopencl.array.Array, "__init__", _with_default)
+    loopy = sys.modules.get("loopy.target.pyopencl_execution")
+    if loopy is not None and hasattr(loopy, "PyOpenCLExecutor"):
+        _replace(loopy.PyOpenCLExecutor, "__call__", _with_default_of_kernels)
+
+
+def _replace(changed: type, name: str, make) -> None:
+    now = getattr(changed, name)
+    if changed not in _replaced or _replaced[changed][2] is not now:
+        replacement = functools.wraps(now)(make(now))
+        _replaced[changed] = name, now, replacement
+        setattr(changed, name, replacement)
+
+
+def _take_back() -> None:
+    """Puts the methods back. One that another program has replaced in turn stays, and does
+    nothing."""
+    for changed, (name, plain, replacement) in _replaced.items():
+        if getattr(changed, name) is replacement:
+            setattr(changed, name, plain)
+    _replaced.clear()
+
+
+def _with_default(plain):
+    def __init__(self, cq, shape, dtype, order="C", allocator=None, data=None, *rest, **others):
+        queue = others.get("_queue") if cq is None else cq
+        own = allocator
+        if isinstance(queue, cl.CommandQueue) and (own is None or type(own) is _OnQueue):
+            own = None
+            if data is None:
+                allocator = _default_for(queue)
+            elif isinstance(data, _POOLED):
+                _share(data, queue)
+        plain(self, cq, shape, dtype, order, allocator, data, *rest, **others)
+        # What is made of this array is in the order of its own queue, too.
+        self.allocator = own
+
+    return __init__
+
+
+def _with_default_of_kernels(plain):
+    def __call__(self, queue, *rest, allocator=None, **others):
+        if allocator is None:
+            allocator = _default_for(queue)
+            allocator = None if allocator is None else _OnQueue(allocator)
+        return plain(self, queue, *rest, allocator=allocator, **others)
+
+    return __call__
+
+
+_POOLED = (_clpool.PooledBuffer, _set_up.PooledSVM) if _set_up.has_pyopencl else ()
+
+
+def _share(memory, queue) -> None:
+    """An array on another queue has the memory, too: it comes behind what the memory's own queue
+    was given, and what is released is reused behind both."""
+    allocator = memory.mem.pool if isinstance(memory, _set_up.PooledSVM) else memory.pool
+    own = allocator.queue
+    if own is None or own == queue or all(one.pool is not allocator.pool for one in _defaults):
+        return
+    memory.bind_to_queue(queue)
+    memory.record_use(own)
+    memory.record_use(queue)
