@@ -228,12 +228,9 @@ _POOLED = (_clpool.PooledBuffer, _set_up.PooledSVM) if _set_up.has_pyopencl else
 
 
 def _share(memory, queue) -> None:
-    """An array on another queue has the memory, too: it comes behind what the memory's own queue
-    was given, and what is released is reused behind both."""
+    """Another queue uses an array's memory, too: it waits for what the array's own queue was given,
+    and what is released is reused behind both."""
     allocator = memory.mem.pool if isinstance(memory, _set_up.PooledSVM) else memory.pool
     own = allocator.queue
-    if own is None or own == queue or all(one.pool is not allocator.pool for one in _defaults):
-        return
-    memory.bind_to_queue(queue)
-    memory.record_use(own)
-    memory.record_use(queue)
+    if own is not None and own != queue and any(one.pool is allocator.pool for one in _defaults):
+        memory.bind_to_queue(queue)

@@ -162,7 +162,7 @@ static PyObject *memory_release(PyObject *self, PyObject *args)
 static PyObject *memory_bind(PyObject *self, PyObject *queue)
 {
   Memory *me = (Memory *)self;
-  return clpool_with_stream(buffer_or_raise(me), me->pool, queue, clp_buffer_bind);
+  return clpool_bind(buffer_or_raise(me), me->pool, queue);
 }
 
 static PyObject *memory_unbind(PyObject *self, PyObject *unused)

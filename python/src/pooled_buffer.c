@@ -89,7 +89,7 @@ static PyObject *bind_to_queue(PyObject *self, PyObject *queue)
 {
   Pool *pool = NULL;
   clp_buffer *buffer = clpool_buffer_of(self, &pool);
-  return clpool_with_stream(buffer, pool, queue, clp_buffer_bind);
+  return clpool_bind(buffer, pool, queue);
 }
 
 static PyObject *unbind_from_queue(PyObject *self, PyObject *unused)

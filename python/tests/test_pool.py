@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import signal
 import subprocess
 import sys
@@ -380,3 +381,17 @@ def test_a_part_is_told_in_per_cent(monkeypatch):
         clpool.MemoryPool(clpool.SimulatedAllocator(10000))
     monkeypatch.setenv("CLPOOL_MEMORY_LIMIT", "50%")
     assert clpool.MemoryPool(clpool.SimulatedAllocator(10000)).limit == 5000
+
+
+def test_dump_of_an_arena():
+    pool = clpool.MemoryPool(clpool.HostAllocator(), arena=True)
+    kept = [pool(size) for size in (1000, 5000, 300)]
+    kept[1].release()
+    dump, stats = json.loads(pool.allocator.dump()), pool.allocator.get_stats()
+    assert dump.pop("fragmentation") == pytest.approx(stats.pop("fragmentation"), abs=1e-6)
+    segments = dump.pop("map")
+    assert dump == stats
+    assert len(segments) == stats["segments"]
+    ranges = [one for segment in segments for one in segment["ranges"]]
+    assert sum(one["bytes"] for one in ranges if one["used"]) == stats["used_bytes"]
+    assert sum(one["bytes"] for one in ranges) == stats["reserved_bytes"]

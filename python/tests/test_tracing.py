@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import pathlib
 import subprocess
+import sys
+import threading
 import types
 
 import pytest
@@ -59,6 +61,88 @@ def test_a_trace_within_itself(host_pool, tmp_path):
     with trace:
         host_pool(10)
     assert len((tmp_path / "run.csv").read_text().splitlines()) == 3
+
+
+def test_start_and_stop(host_pool, tmp_path):
+    trace = clpool.trace(tmp_path / "run.csv")
+    with pytest.raises(clpool.RuntimeError, match="run.csv.*not started: call start"):
+        trace.stop()
+    assert not (tmp_path / "run.csv").exists()
+    assert trace.start() is trace
+    host_pool(10)
+    with pytest.raises(clpool.RuntimeError, match="run.csv.*started already: call stop"):
+        trace.start()
+    trace.stop()
+    host_pool(20)
+    assert len((tmp_path / "run.csv").read_text().splitlines()) == 3
+    with pytest.raises(clpool.RuntimeError, match="not started"):
+        trace.stop()
+
+
+def test_traces_that_end_in_any_order(host_pool, tmp_path):
+    other = clpool.MemoryPool(clpool.HostAllocator())
+    traces = [
+        clpool.trace(tmp_path / f"{number}.csv", pool=pool).start()
+        for number, pool in enumerate((None, host_pool, other))
+    ]
+    host_pool(10)
+    traces[0].stop()
+    other(20)
+    traces[2].stop()
+    host_pool(30)
+    traces[1].stop()
+    lines = [len((tmp_path / f"{number}.csv").read_text().splitlines()) for number in range(3)]
+    assert lines == [3, 5, 3]
+
+
+def test_a_trace_stops_on_its_thread(host_pool, tmp_path):
+    own = clpool.trace(tmp_path / "own.csv").start()
+    of_a_pool = clpool.trace(tmp_path / "pool.csv", pool=host_pool).start()
+    left = []
+
+    def work():
+        host_pool(10)
+        of_a_pool.stop()
+        with pytest.raises(clpool.RuntimeError, match="thread 'MainThread'.*pool"):
+            own.stop()
+        left.append(clpool.trace(tmp_path / "worker.csv").start())
+        host_pool(20)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    left[0].stop()
+    own.stop()
+    for name, lines in ("own", 1), ("pool", 3), ("worker", 3):
+        assert len((tmp_path / f"{name}.csv").read_text().splitlines()) == lines
+
+
+@pytest.mark.parametrize("how", ["kept", "dropped", "a thread's", "a pool's"])
+def test_a_trace_that_is_never_stopped(how, tmp_path):
+    """It is complete when the interpreter exits."""
+    path = tmp_path / "run.csv"
+    starts = {
+        "kept": f"t = clpool.trace({str(path)!r}).start(); work()",
+        "dropped": f"clpool.trace({str(path)!r}).start(); gc.collect(); work()",
+        "a thread's": f"t = threading.Thread(target=lambda: (clpool.trace({str(path)!r}).start(),"
+        " work())); t.start(); t.join()",
+        "a pool's": f"clpool.trace({str(path)!r}, pool=pool).start(); gc.collect(); work()",
+    }
+    program = (
+        "import clpool, gc, threading\n"
+        "pool = clpool.MemoryPool(clpool.HostAllocator())\n"
+        "kept = []\n"
+        "def work():\n"
+        "    for i in range(2000): kept.append(pool(10))\n"
+        f"{starts[how]}\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert ended.stderr == ""
+    lines = path.read_text().splitlines()
+    assert len(lines) >= 1 + 2000
+    assert all(line.count(",") == 5 for line in lines)
 
 
 def test_trace_to_nowhere():
