@@ -39,7 +39,7 @@ from clpool._errors import (
 from clpool._frameworks import cupy_allocator, torch_allocator
 from clpool._hooks import DebugPrintHook, MemoryHook
 from clpool._patch import patch
-from clpool._profile import LineProfileHook
+from clpool._profile import LineProfileHook, OutstandingAllocations
 from clpool._set_up import PoolStats, collect_garbage
 from clpool._tracing import report, trace, tune
 
@@ -67,6 +67,7 @@ __all__ = [
     "MemoryHook",
     "MemoryPool",
     "NotSupported",
+    "OutstandingAllocations",
     "PoolOnQueue",
     "PoolStats",
     "PooledBuffer",
