@@ -20,6 +20,7 @@ EXTRA_DIST += \
 	python/clpool/_profile.py \
 	python/clpool/_set_up.py \
 	python/clpool/_tracing.py \
+	python/clpool/statistics.py \
 	python/clpool/py.typed \
 	python/examples/timeline.py \
 	python/pyproject.toml \
@@ -62,6 +63,7 @@ EXTRA_DIST += \
 	python/tests/test_queues.py \
 	python/tests/test_regions.py \
 	python/tests/test_released.py \
+	python/tests/test_statistics.py \
 	python/tests/test_svm.py \
 	python/tests/test_tracing.py \
 	python/tests/wheel.sh

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import atexit as _atexit
 
-from clpool import _clpool, _errors, _set_up
+from clpool import _clpool, _errors, _set_up, statistics
 from clpool._clpool import (
     Allocator,
     ArenaAllocator,
@@ -42,6 +42,7 @@ from clpool._patch import patch
 from clpool._profile import LineProfileHook, OutstandingAllocations
 from clpool._set_up import PoolStats, collect_garbage
 from clpool._tracing import report, trace, tune
+from clpool.statistics import StatisticsHook
 
 if _set_up.has_pyopencl:
     from clpool._clpool import PooledBuffer
@@ -76,11 +77,13 @@ __all__ = [
     "SVMAllocator",
     "SVMPool",
     "SimulatedAllocator",
+    "StatisticsHook",
     "collect_garbage",
     "cupy_allocator",
     "free_all_held",
     "patch",
     "report",
+    "statistics",
     "torch_allocator",
     "trace",
     "tune",
