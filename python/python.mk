@@ -22,6 +22,7 @@ EXTRA_DIST += \
 	python/clpool/_set_up.py \
 	python/clpool/_tracing.py \
 	python/clpool/_use.py \
+	python/clpool/statistics.py \
 	python/clpool/py.typed \
 	python/examples/timeline.py \
 	python/pyproject.toml \
@@ -67,6 +68,7 @@ EXTRA_DIST += \
 	python/tests/test_queues.py \
 	python/tests/test_regions.py \
 	python/tests/test_released.py \
+	python/tests/test_statistics.py \
 	python/tests/test_svm.py \
 	python/tests/test_tracing.py \
 	python/tests/test_use.py \

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import atexit as _atexit
 
-from clpool import _clpool, _errors, _set_up
+from clpool import _clpool, _errors, _set_up, statistics
 from clpool._clpool import (
     Allocator,
     ArenaAllocator,
@@ -40,10 +40,11 @@ from clpool._frameworks import cupy_allocator, torch_allocator
 from clpool._hooks import DebugPrintHook, MemoryHook
 from clpool._log import set_log
 from clpool._patch import patch
-from clpool._profile import LineProfileHook
+from clpool._profile import LineProfileHook, OutstandingAllocations
 from clpool._set_up import PoolStats, collect_garbage
 from clpool._tracing import report, trace, tune
 from clpool._use import get_allocator, set_allocator, use
+from clpool.statistics import StatisticsHook
 
 if _set_up.has_pyopencl:
     from clpool._clpool import PooledBuffer
@@ -69,6 +70,7 @@ __all__ = [
     "MemoryHook",
     "MemoryPool",
     "NotSupported",
+    "OutstandingAllocations",
     "PoolOnQueue",
     "PoolStats",
     "PooledBuffer",
@@ -77,6 +79,7 @@ __all__ = [
     "SVMAllocator",
     "SVMPool",
     "SimulatedAllocator",
+    "StatisticsHook",
     "collect_garbage",
     "cupy_allocator",
     "free_all_held",
@@ -85,6 +88,7 @@ __all__ = [
     "report",
     "set_allocator",
     "set_log",
+    "statistics",
     "torch_allocator",
     "trace",
     "tune",

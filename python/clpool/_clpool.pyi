@@ -130,7 +130,12 @@ class MemoryPool:
 class SVMPool(MemoryPool): ...
 
 class Hook:
-    def __new__(cls, name: str, callables: tuple[Callable[..., None] | None, ...]) -> Hook: ...
+    def __new__(
+        cls,
+        name: str,
+        callables: tuple[Callable[..., None] | None, ...],
+        tells_size_of_frees: bool = False,
+    ) -> Hook: ...
 
 class Trace:
     def __new__(cls, path: Any) -> Trace: ...

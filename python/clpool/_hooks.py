@@ -66,6 +66,7 @@ class MemoryHook(Session):
     """
 
     name = "MemoryHook"
+    _tells_size_of_frees = False  # by a keyword more than CuPy's
 
     def malloc_preprocess(self, **kwargs) -> None:
         """Before memory is retrieved from a pool: device_id, size, mem_size."""
@@ -95,7 +96,8 @@ class MemoryHook(Session):
         """The extension's side of this hook, which stays the same."""
         made = self.__dict__.get("_native_hook")
         if made is None:
-            made = _clpool.Hook(self.name, tuple(self._overridden(name) for name in _CALLBACKS))
+            callables = tuple(self._overridden(name) for name in _CALLBACKS)
+            made = _clpool.Hook(self.name, callables, self._tells_size_of_frees)
             self.__dict__["_native_hook"] = made
         return made
 

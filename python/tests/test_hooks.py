@@ -446,6 +446,34 @@ def test_line_profile_views(host_pool):
             report(profile, "then")
 
 
+def test_outstanding_allocations(host_pool):
+    """A pool rounds 1024 bytes up to 1087, and 2048 up to 2175."""
+
+    def allocate(size):
+        return host_pool(size)
+
+    line = allocate.__code__.co_firstlineno + 1
+    with clpool.LineProfileHook() as profile:
+        assert profile.outstanding_allocations() == []
+        kept = [allocate(1024), allocate(1024), host_pool(2048), host_pool(2048)]
+        del kept[3:]
+        first, second = profile.outstanding_allocations()
+        assert (first.file, first.bytes, first.count) == (__file__, 2175, 1)
+        assert second == (__file__, line, "allocate", 2 * 1087, 2)
+        at_peak = profile.outstanding_allocations("peak")
+        assert [(one.bytes, one.count) for one in at_peak] == [(4350, 2), (2174, 2)]
+        text = profile.get_outstanding_allocations_str()
+        assert text.splitlines()[1] == f"{__file__}:{line}:allocate (2.12KB, 2)"
+        kept.clear()
+        assert profile.outstanding_allocations() == []
+        assert profile.get_outstanding_allocations_str() == ""
+    with pytest.raises(ValueError, match="'sums'"):
+        profile.outstanding_allocations("sums")
+    with clpool.LineProfileHook(max_depth=1) as shallow:
+        kept.append(host_pool(1024))
+        assert shallow.outstanding_allocations() == [("_root", 0, "", 1087, 1)]
+
+
 def test_line_profile_of_refused_requests():
     pool = clpool.MemoryPool(clpool.SimulatedAllocator(1 << 30))
     with clpool.LineProfileHook(max_depth=1) as profile:
@@ -512,3 +540,8 @@ def test_line_profile_against_a_model():
             peak = dict(buffers)
         assert sorted(folded(profile, "now")) == by_line(buffers)
         assert sorted(folded(profile, "peak")) == by_line(peak)
+        for view, of in ("now", buffers), ("peak", peak):
+            lines = profile.outstanding_allocations(view)
+            # All of them are of the one line in allocate().
+            assert [line.bytes for line in lines] == [sum(by_line(of))] * bool(of)
+            assert [line.count for line in lines] == [len(of)] * bool(of)
