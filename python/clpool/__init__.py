@@ -11,6 +11,7 @@ pyopencl.MemoryError, LogicError and RuntimeError and carry ``status`` and ``nat
 from __future__ import annotations
 
 import atexit as _atexit
+from typing import TYPE_CHECKING
 
 from clpool import _clpool, _errors, _set_up, statistics
 from clpool._clpool import (
@@ -47,8 +48,7 @@ from clpool._use import get_allocator, set_allocator, use
 from clpool.statistics import StatisticsHook
 
 if _set_up.has_pyopencl:
-    from clpool._clpool import PooledBuffer
-    from clpool._set_up import PooledSVM
+    from clpool._clpool import PooledBuffer, PooledSVM
 
 # Before the interpreter ends, buffers that wait for their block to be handed out again go.
 _atexit.register(_clpool.drop_parked)
@@ -94,6 +94,6 @@ __all__ = [
     "tune",
     "use",
 ]
-if not _set_up.has_pyopencl:
+if not TYPE_CHECKING and not _set_up.has_pyopencl:
     __all__.remove("PooledBuffer")
     __all__.remove("PooledSVM")

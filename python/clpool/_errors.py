@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 import builtins
+from typing import TYPE_CHECKING
 
-try:
+if TYPE_CHECKING:
     import pyopencl as cl
-except ImportError:
-    cl = None
+else:
+    try:
+        import pyopencl as cl
+    except ImportError:
+        cl = None
 
 _MEM_OBJECT_ALLOCATION_FAILURE = -4
 
@@ -29,7 +33,10 @@ class _NoPyOpenCL:
         pass
 
 
-_base = _NoPyOpenCL if cl is None else cl
+if TYPE_CHECKING:
+    _base = cl
+else:
+    _base = _NoPyOpenCL if cl is None else cl
 
 
 class _Record:
@@ -69,17 +76,18 @@ class Error(_base.Error):
     message = ""
 
     @property
-    def what(self):
+    def what(self) -> _Record:  # type: ignore[override]
         made_by_clpool = self.args and isinstance(self.args[0], _Record)
         code = 0 if not self.is_out_of_memory() else _MEM_OBJECT_ALLOCATION_FAILURE
-        return self.args[0] if made_by_clpool else _Record(str(self), code, bool(code))
+        own: _Record = self.args[0] if made_by_clpool else _Record(str(self), code, bool(code))
+        return own
 
     @property
-    def code(self) -> int:
+    def code(self) -> int:  # type: ignore[override]
         return self.what.code()
 
     @property
-    def routine(self) -> str:
+    def routine(self) -> str:  # type: ignore[override]
         return self.what.routine()
 
     def is_out_of_memory(self) -> bool:

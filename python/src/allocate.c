@@ -69,6 +69,8 @@ static clp_buffer *allocate_slowly(Pool *pool, size_t bytes)
 {
   clp_buffer *buffer;
   clp_status status;
+  if (clpool_inner(pool) == NULL)
+    return clpool_check(CLP_SUCCESS), NULL;
   PyThreadState *state = traces_stacks() ? NULL : PyEval_SaveThread();
   if (pool->stream == NULL)
     status = clp_pool_allocate(pool->pool, bytes, &buffer);

@@ -376,13 +376,14 @@ static PyObject *arena_dump(PyObject *self, PyObject *unused)
 
 static PyMethodDef arena_methods[] = {
     {"reserve", arena_reserve, METH_O,
-     "reserve(size)\n\nTakes so many bytes of the device's memory in all, and keeps them. 0 ends "
+     "reserve($self, size, /)\n--\n\nTakes so many bytes of the device's memory in all, and keeps "
+     "them. 0 ends "
      "that.\n"
      "Raises clpool.MemoryError if the device has too little; the earlier reserve stays."},
     {"get_stats", arena_stats, METH_NOARGS,
-     "get_stats() -> dict\n\nThe arena's figures, as clp_arena_stats names them, in bytes."},
+     "get_stats($self, /)\n--\n\nThe arena's figures, as clp_arena_stats names them, in bytes."},
     {"dump", arena_dump, METH_NOARGS,
-     "dump() -> str\n\nThe figures, and each segment with its ranges, as a JSON object."},
+     "dump($self, /)\n--\n\nThe figures, and each segment with its ranges, as a JSON object."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -426,32 +427,34 @@ int clpool_add_allocators(PyObject *module)
     return -1;
   clpool_allocator_type->tp_new = no_new;
   if (add_class(module, "clpool.DeferredAllocator", deferred_new,
-                "DeferredAllocator(context, mem_flags=mem_flags.READ_WRITE)\n\n"
+                "DeferredAllocator(context, mem_flags=1)\n--\n\n"
                 "Buffers of a context, as lazy as the driver is\n"
                 "(pyopencl.tools.DeferredAllocator). Called with a size in bytes, it gives a\n"
                 "pyopencl.Buffer, or None for 0.",
                 NULL) < 0 ||
       add_class(module, "clpool.ImmediateAllocator", immediate_new,
-                "ImmediateAllocator(queue, mem_flags=mem_flags.READ_WRITE)\n\n"
+                "ImmediateAllocator(queue, mem_flags=1)\n--\n\n"
                 "Buffers whose memory is there at once, so that a pool can react where it is\n"
                 "missing (pyopencl.tools.ImmediateAllocator). The queue is the home queue: plain\n"
                 "calls of pools are ordered on it. Called with a size in bytes, it gives a\n"
                 "pyopencl.Buffer, or None for 0; raises clpool.MemoryError.",
                 NULL) < 0 ||
       add_class(module, "clpool.SVMAllocator", svm_new,
-                "SVMAllocator(context, alignment=0, flags=svm_mem_flags.READ_WRITE, queue=None)\n\n"
+                "SVMAllocator(context, alignment=0, flags=1, queue=None)\n--\n\n"
                 "Shared virtual memory (pyopencl.tools.SVMAllocator), aligned to so many bytes,\n"
                 "0 for the device's largest type. Called with a size in bytes, it gives a\n"
                 "pyopencl.SVMAllocation.",
                 NULL) < 0 ||
       add_class(module, "clpool.HostAllocator", host_new,
-                "HostAllocator(alignment=64)\n\nThe host's memory: needs no device.", NULL) < 0 ||
+                "HostAllocator(alignment=0)\n--\n\n"
+                "The host's memory, aligned to so many bytes, 0 for 64: needs no device.",
+                NULL) < 0 ||
       add_class(module, "clpool.SimulatedAllocator", simulated_new,
-                "SimulatedAllocator(capacity=0)\n\n"
+                "SimulatedAllocator(capacity=0)\n--\n\n"
                 "Addresses without memory, out of memory past so many bytes; 0 for no bound.",
                 NULL) < 0 ||
       add_class(module, "clpool.CudaAsyncAllocator", cuda_async_new,
-                "CudaAsyncAllocator(device=0, stream=None)\n\n"
+                "CudaAsyncAllocator(device=0, stream=None)\n--\n\n"
                 "CUDA's stream-ordered memory (cudaMallocAsync) of a device, told by its\n"
                 "ordinal. The stream is the home stream, None for the legacy default stream;\n"
                 "raises clpool.NotSupported without a driver.",
@@ -460,7 +463,7 @@ int clpool_add_allocators(PyObject *module)
   if (add_class(
           module, "clpool.ArenaAllocator", arena_new,
           "ArenaAllocator(upstream, slack=None, min_segment_bytes=4096, max_segment_bytes=0,\n"
-          "               one_thread=False, reserve_bytes=0)\n\n"
+          "               one_thread=False, reserve_bytes=0)\n--\n\n"
           "Carves blocks out of big segments of another allocator's, so that a pool takes little\n"
           "more from the device than its program uses. slack is how much more, as a part of the\n"
           "peak; one_thread promises that one thread gives queues all their work; reserve_bytes "

@@ -44,15 +44,17 @@ typedef struct Allocator {
 typedef struct Pool {
   PyObject ob_base;
   vectorcallfunc vectorcall;
-  clp_pool *pool;
+  clp_pool *pool; /* NULL before __init__ */
   memory_kind kind;
   bool holding;          /* until stop_holding */
+  bool made_by_new;      /* which a derived class called with arguments, and not yet by __init__ */
   clp_stream stream;     /* of `on`; NULL: plain calls */
   PyObject *queue;       /* whose stream that is, or NULL */
   struct Pool *root;     /* the pool that `on` was called for; NULL: this is one */
   Allocator *allocator;  /* NULL for what `on` gives */
   PyObject *reaction;    /* on_out_of_memory, or NULL */
   PyObject *hooks;       /* a list of those that were added, which keeps them */
+  PyObject *weak;        /* references */
   uint64_t device_frees; /* as the statistics last said */
 } Pool;
 
@@ -63,7 +65,8 @@ static inline Pool *clpool_root(Pool *pool)
 
 static inline bool clpool_is_cuda(Pool *pool)
 {
-  return clpool_root(pool)->allocator->device >= 0;
+  const Allocator *allocator = clpool_root(pool)->allocator;
+  return allocator != NULL && allocator->device >= 0;
 }
 
 /* module.c */
@@ -96,6 +99,7 @@ PyObject *clpool_arena_of(clp_allocator *arena, const Allocator *below); /* a ne
 int clpool_add_allocators(PyObject *module);
 
 /* pool.c, pool_methods.c */
+clp_pool *clpool_inner(Pool *pool);
 PyObject *clpool_pool_on(PyObject *pool, PyObject *queue);
 extern PyTypeObject *clpool_pool_type;
 extern PyMethodDef clpool_pool_methods[];

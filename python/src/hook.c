@@ -198,12 +198,13 @@ static PyObject *pop(PyObject *module, PyObject *object)
 }
 
 static PyMethodDef functions[] = {
-    {"push_hook", push, METH_O, NULL},
-    {"pop_hook", pop, METH_O, NULL},
+    {"push_hook", push, METH_O, "push_hook($module, hook, /)\n--\n\n"},
+    {"pop_hook", pop, METH_O, "pop_hook($module, hook, /)\n--\n\n"},
     {NULL, NULL, 0, NULL},
 };
 
 static PyType_Slot slots[] = {
+    {Py_tp_doc, "Hook(name, callables, tells_size_of_frees=False, /)\n--\n\n"},
     {Py_tp_new, hook_new},
     {Py_tp_dealloc, hook_dealloc},
     {Py_tp_traverse, hook_traverse},

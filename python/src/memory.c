@@ -203,15 +203,18 @@ static PyObject *memory_ptr(PyObject *self, void *closure)
 
 static PyMethodDef memory_methods[] = {
     {"release", memory_release, METH_VARARGS,
-     "release(queue=None)\n\nGives the memory back to the pool, behind the work of a queue or\n"
+     "release($self, queue=None, /)\n--\n\nGives the memory back to the pool, behind the work of a "
+     "queue or\n"
      "stream if one is given. Twice is a clpool.LogicError; while views of the memory exist,\n"
      "such as numpy.frombuffer makes, a BufferError."},
     {"record_use", memory_record_use, METH_O,
-     "record_use(queue)\n\nNotes that another queue or stream uses the memory too."},
+     "record_use($self, queue, /)\n--\n\nNotes that another queue or stream uses the memory too."},
     {"bind_to_queue", memory_bind, METH_O,
-     "bind_to_queue(queue)\n\nFrom now on the memory is used, and released, on this queue."},
+     "bind_to_queue($self, queue, /)\n--\n\nFrom now on the memory is used, and released, on this "
+     "queue."},
     {"unbind_from_queue", memory_unbind, METH_NOARGS,
-     "unbind_from_queue()\n\nWaits for the queue that the memory is bound to, and unbinds it."},
+     "unbind_from_queue($self, /)\n--\n\nWaits for the queue that the memory is bound to, and "
+     "unbinds it."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -62,8 +62,8 @@ static PyObject *set_up(PyObject *module, PyObject *args, PyObject *keywords)
     Py_RETURN_NONE;
   if (clpool_make_wrapper_types() < 0)
     return NULL;
-  Py_INCREF(clpool_wrapper_type);
-  if (PyModule_AddObject(module, "PooledBuffer", (PyObject *)clpool_wrapper_type) < 0)
+  if (PyObject_SetAttrString(module, "PooledBuffer", (PyObject *)clpool_wrapper_type) < 0 ||
+      PyObject_SetAttrString(module, "PooledSVM", clpool_svm_type) < 0)
     return NULL;
   Py_RETURN_NONE;
 }
@@ -76,11 +76,13 @@ static PyObject *drop_parked(PyObject *module, PyObject *unused)
 }
 
 static PyMethodDef functions[] = {
-    {"set_up", (PyCFunction)(void (*)(void))set_up, METH_VARARGS | METH_KEYWORDS, NULL},
-    {"drop_parked", drop_parked, METH_NOARGS, NULL},
-    {"set_log", clpool_set_log, METH_O, NULL},
+    {"set_up", (PyCFunction)(void (*)(void))set_up, METH_VARARGS | METH_KEYWORDS,
+     "set_up($module, /, **objects)\n--\n\n"},
+    {"drop_parked", drop_parked, METH_NOARGS, "drop_parked($module, /)\n--\n\n"},
+    {"set_log", clpool_set_log, METH_O, "set_log($module, function, /)\n--\n\n"},
     {"free_all_held", clpool_free_all_held, METH_NOARGS,
-     "free_all_held()\n\nGives what every pool of the process holds to the device, for other "
+     "free_all_held($module, /)\n--\n\nGives what every pool of the process holds to the device, "
+     "for other "
      "libraries that\n"
      "need the memory. Allowed in callbacks."},
     {NULL, NULL, 0, NULL},
