@@ -19,6 +19,7 @@ EXTRA_DIST += \
 	python/clpool/_patch.py \
 	python/clpool/_profile.py \
 	python/clpool/_set_up.py \
+	python/clpool/_summary.py \
 	python/clpool/_tracing.py \
 	python/clpool/statistics.py \
 	python/clpool/py.typed \

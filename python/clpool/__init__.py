@@ -41,6 +41,7 @@ from clpool._hooks import DebugPrintHook, MemoryHook
 from clpool._patch import patch
 from clpool._profile import LineProfileHook, OutstandingAllocations
 from clpool._set_up import PoolStats, collect_garbage
+from clpool._summary import memory_summary
 from clpool._tracing import report, trace, tune
 from clpool.statistics import StatisticsHook
 
@@ -81,6 +82,7 @@ __all__ = [
     "collect_garbage",
     "cupy_allocator",
     "free_all_held",
+    "memory_summary",
     "patch",
     "report",
     "statistics",

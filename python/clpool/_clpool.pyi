@@ -77,26 +77,8 @@ class PooledBuffer(cl.Buffer):
     def bind_to_queue(self, queue: cl.CommandQueue) -> None: ...
     def unbind_from_queue(self) -> None: ...
 
-class PoolOnQueue:
-    queue: Any
-    pool: MemoryPool
-    def __call__(self, size: SupportsIndex) -> Any: ...
-    def allocate(self, size: SupportsIndex) -> Any: ...
-    def on(self, queue: Any) -> PoolOnQueue: ...
-
-class MemoryPool:
-    queue: None
+class _Pool:
     limit: int | float | None
-    def __init__(
-        self,
-        allocator: Allocator,
-        leading_bits_in_bin_id: int | None = None,
-        *,
-        arena: bool | None = None,
-        limit: int | float | None = None,
-        on_out_of_memory: Callable[[MemoryPool, int], bool] | None = ...,
-        hold_bytes: int | None = None,
-    ) -> None: ...
     def __call__(self, size: SupportsIndex) -> Any: ...
     def allocate(self, size: SupportsIndex) -> Any: ...
     def on(self, queue: Any) -> PoolOnQueue: ...
@@ -123,6 +105,24 @@ class MemoryPool:
     def stats(self) -> PoolStats: ...
     @property
     def allocator(self) -> Allocator: ...
+
+class PoolOnQueue(_Pool):
+    queue: Any
+    pool: MemoryPool
+
+class MemoryPool(_Pool):
+    queue: None
+    def __init__(
+        self,
+        allocator: Allocator,
+        leading_bits_in_bin_id: int | None = None,
+        *,
+        arena: bool | None = None,
+        limit: int | float | None = None,
+        on_out_of_memory: Callable[[MemoryPool, int], bool] | None = ...,
+        hold_bytes: int | None = None,
+        initial_pool_size: SupportsIndex | None = None,
+    ) -> None: ...
 
 class SVMPool(MemoryPool): ...
 

@@ -15,14 +15,14 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 class OutstandingAllocations(NamedTuple):
-    """What one line of Python has in use: ``bytes`` as the pool rounds them, in ``count``
-    allocations."""
+    """What one line of Python has in use: ``bytes`` as the pool rounds them, in so many
+    ``blocks``."""
 
     file: str
     line: int
     function: str
     bytes: int
-    count: int
+    blocks: int
 
 
 class _Frame:
@@ -207,13 +207,13 @@ class LineProfileHook(MemoryHook):
         without any. ValueError: another view."""
         if view not in ("now", "peak"):
             raise ValueError(f"view is {view!r}: neither 'now' nor 'peak'")
-        of_lines: dict = {}
+        of_lines: dict[tuple[str, int, str] | None, tuple[int, int]] = {}
         with self._lock:
             for _, frame in self._frames():
                 own = frame.own(lambda one: self._in_use(one, view))
                 if own[1]:
-                    size, count = of_lines.get(frame.where, (0, 0))
-                    of_lines[frame.where] = size + own[0], count + own[1]
+                    size, blocks = of_lines.get(frame.where, (0, 0))
+                    of_lines[frame.where] = size + own[0], blocks + own[1]
         lines = [
             OutstandingAllocations(*(where or ("_root", 0, "")), *figures)
             for where, figures in of_lines.items()
@@ -221,9 +221,9 @@ class LineProfileHook(MemoryHook):
         return sorted(lines, key=lambda line: -line.bytes)
 
     def get_outstanding_allocations_str(self, view: Literal["now", "peak"] = "now") -> str:
-        """The same as text, ``file:line:function (bytes, count)`` a line
+        """The same as text, ``file:line:function (bytes, blocks)`` a line
         (rmm.mr.TrackingResourceAdaptor)."""
         return "".join(
-            f"{line.file}:{line.line}:{line.function} ({human(line.bytes)}, {line.count})\n"
+            f"{line.file}:{line.line}:{line.function} ({human(line.bytes)}, {line.blocks})\n"
             for line in self.outstanding_allocations(view)
         )

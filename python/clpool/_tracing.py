@@ -26,12 +26,15 @@ class trace:
     be written.
     """
 
+    _trace: _clpool.Trace | None = None
+
     def __init__(self, path: str | os.PathLike, pool=None):
         self.path = os.fspath(path)
         self.pool = pool
 
     def __enter__(self):
-        if self.pool is not None and not isinstance(self.pool, _clpool.MemoryPool):
+        pools = _clpool.MemoryPool, _clpool.SVMPool, _clpool.PoolOnQueue
+        if self.pool is not None and not isinstance(self.pool, pools):
             raise TypeError(f"pool must be a clpool.MemoryPool, not {type(self.pool).__name__}")
         # Where it cannot be registered, a file that is there must not be emptied.
         stand_in = _clpool.Hook("trace", (None,) * 8)
@@ -45,6 +48,11 @@ class trace:
     def __exit__(self, *exception) -> None:
         self._unregister(self._trace)
         self._trace.close()
+
+    def flush(self) -> None:
+        """Has the file contain all operations that have returned."""
+        if self._trace is not None:
+            self._trace.flush()
 
     def _register(self, hook: _clpool.Hook | _clpool.Trace) -> None:
         if self.pool is None:

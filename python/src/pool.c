@@ -51,7 +51,23 @@ static int parse_arena(PyObject *object, void *out)
   return wanted >= 0;
 }
 
-static int create(Pool *self, clp_pool_options *options, PyObject *limit)
+/* Has the arena keep that many bytes, as RMM's pool takes them at once. */
+static int reserve(clp_pool *pool, size_t bytes)
+{
+  size_t limit = clp_pool_get_limit(pool);
+  if (limit != 0 && bytes > limit) {
+    PyErr_Format(PyExc_ValueError, "initial_pool_size is %zu bytes, above the limit of %zu", bytes,
+                 limit);
+    return -1;
+  }
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = clp_arena_reserve(clp_pool_allocator(pool), bytes);
+  Py_END_ALLOW_THREADS
+  return clpool_check(status);
+}
+
+static int create(Pool *self, clp_pool_options *options, PyObject *limit, size_t initial)
 {
   size_t most = 0;
   if (limit != Py_None && !PyFloat_Check(limit) && clpool_size_of(limit, &most) < 0)
@@ -66,11 +82,29 @@ static int create(Pool *self, clp_pool_options *options, PyObject *limit)
       return -1;
     Py_SETREF(self->allocator, (Allocator *)arena);
   }
-  if (limit == Py_None)
+  if (limit != Py_None &&
+      clpool_check(PyFloat_Check(limit)
+                       ? clp_pool_set_limit_fraction(self->pool, PyFloat_AS_DOUBLE(limit))
+                       : clp_pool_set_limit(self->pool, most)) < 0)
+    return -1;
+  return initial == 0 ? 0 : reserve(self->pool, initial);
+}
+
+/* An initial size needs an arena of the pool's own: 0, or -1 with an exception. */
+static int check_initial_size(size_t bytes, unsigned *arena, PyObject *allocator)
+{
+  if (bytes == 0)
     return 0;
-  return clpool_check(PyFloat_Check(limit)
-                          ? clp_pool_set_limit_fraction(self->pool, PyFloat_AS_DOUBLE(limit))
-                          : clp_pool_set_limit(self->pool, most));
+  const char *remedy = *arena == 0 ? "leave arena=False out" : NULL;
+  if (Py_TYPE(allocator) == clpool_arena_type)
+    remedy = "give reserve_bytes to the ArenaAllocator instead";
+  if (remedy != NULL) {
+    PyErr_Format(PyExc_ValueError, "initial_pool_size needs an arena of the pool's own: %s",
+                 remedy);
+    return -1;
+  }
+  *arena = 1;
+  return 0;
 }
 
 static Pool *empty_pool(PyTypeObject *type, memory_kind kind)
@@ -86,15 +120,16 @@ static Pool *empty_pool(PyTypeObject *type, memory_kind kind)
 
 static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-  static char *names[] = {"allocator", "leading_bits_in_bin_id", "arena",
-                          "limit",     "on_out_of_memory",       "hold_bytes",
-                          NULL};
+  static char *names[] = {
+      "allocator",  "leading_bits_in_bin_id", "arena", "limit", "on_out_of_memory",
+      "hold_bytes", "initial_pool_size",      NULL};
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
   PyObject *allocator, *limit = Py_None, *reaction = clpool_default_reaction;
-  size_t leading_bits = CLP_DEFAULT_BITS;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&$O&OOO&", names, &allocator,
+  size_t leading_bits = CLP_DEFAULT_BITS, initial = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&$O&OOO&O&", names, &allocator,
                                    parse_size_or_none, &leading_bits, parse_arena, &options.arena,
-                                   &limit, &reaction, parse_size_or_none, &options.hold_bytes))
+                                   &limit, &reaction, parse_size_or_none, &options.hold_bytes,
+                                   parse_size_or_none, &initial))
     return NULL;
   options.leading_bits_in_bin_id = (unsigned)Py_MIN(leading_bits, UINT_MAX);
   if (!PyObject_TypeCheck(allocator, clpool_allocator_type))
@@ -109,6 +144,8 @@ static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *keywords
   if (reaction != Py_None && !PyCallable_Check(reaction))
     return PyErr_Format(PyExc_TypeError, "on_out_of_memory must be a function or None, not %.200s",
                         Py_TYPE(reaction)->tp_name);
+  if (check_initial_size(initial, &options.arena, allocator) < 0)
+    return NULL;
   Pool *self = empty_pool(type, kind);
   if (self == NULL)
     return NULL;
@@ -123,7 +160,7 @@ static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *keywords
     Py_INCREF(reaction);
     self->reaction = reaction;
   }
-  if (self->hooks == NULL || create(self, &options, limit) < 0)
+  if (self->hooks == NULL || create(self, &options, limit, initial) < 0)
     Py_CLEAR(self);
   return (PyObject *)self;
 }
@@ -220,13 +257,6 @@ static PyMemberDef members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-static PyMethodDef on_queue_methods[] = {
-    {"allocate", clpool_pool_allocate, METH_O,
-     "allocate(size)\n\nMemory of so many bytes, for use on the queue, and released on it."},
-    {"on", clpool_pool_on, METH_O, "on(queue)\n\nThe same pool, on another queue."},
-    {NULL, NULL, 0, NULL},
-};
-
 static PyMemberDef on_queue_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Pool, vectorcall), READONLY, NULL},
     {"queue", T_OBJECT, offsetof(Pool, queue), READONLY, "The queue or stream."},
@@ -235,8 +265,7 @@ static PyMemberDef on_queue_members[] = {
 };
 
 static int add_pool(PyObject *module, const char *name, const char *documentation,
-                    newfunc create_it, PyMethodDef *methods, PyGetSetDef *properties,
-                    PyMemberDef *its_members, PyTypeObject **out)
+                    newfunc create_it, PyMemberDef *its_members, PyTypeObject **out)
 {
   PyType_Slot slots[] = {
       {Py_tp_doc, (void *)documentation},
@@ -246,12 +275,12 @@ static int add_pool(PyObject *module, const char *name, const char *documentatio
       {Py_tp_finalize, pool_finalize},
       {Py_tp_call, PyVectorcall_Call},
       {Py_tp_members, its_members},
-      {Py_tp_methods, methods},
+      {Py_tp_methods, clpool_pool_methods},
+      {Py_tp_getset, clpool_pool_properties},
+      /* An entry of 0 ends the list. */
       {create_it == NULL ? 0 : Py_tp_new, (void *)create_it},
-      {properties == NULL ? 0 : Py_tp_getset, properties},
       {0, NULL},
   };
-  /* An entry of 0 ends the list, so those that may be missing come last. */
   PyType_Spec spec = {name, sizeof(Pool), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
   return clpool_add_type(module, &spec, NULL, out);
@@ -259,11 +288,12 @@ static int add_pool(PyObject *module, const char *name, const char *documentatio
 
 #define POOL_ARGUMENTS                                                                             \
   "(allocator, leading_bits_in_bin_id=None, *, arena=None, limit=None,\n"                          \
-  "           on_out_of_memory=..., hold_bytes=None)\n\n"
+  "           on_out_of_memory=..., hold_bytes=None, initial_pool_size=None)\n\n"
 #define POOL_DETAILS                                                                               \
   "leading_bits_in_bin_id: more mean less padding and fewer hits, 0 to 16; 4 by default.\n"        \
   "arena: carve blocks out of big segments, for a footprint close to what is in use.\n"            \
   "hold_bytes: held bytes beyond it go back to the device.\n"                                      \
+  "initial_pool_size: bytes to take from the device at once, and to keep, on an arena.\n"          \
   "Where one is None, CLPOOL_LEADING_BITS, CLPOOL_ARENA or CLPOOL_HOLD counts.\n"                  \
   "limit: the most bytes to manage, or as a float a part of the device's memory.\n"                \
   "on_out_of_memory(pool, size): called when there is no memory, or the limit leaves no room;\n"   \
@@ -277,16 +307,16 @@ int clpool_add_pools(PyObject *module)
                "(pyopencl.tools.MemoryPool).\n\n" POOL_DETAILS
                "a PooledBuffer, or a Memory where memory\n"
                "is no cl_mem. Raises clpool.MemoryError where there is no memory.",
-               pool_new, clpool_pool_methods, clpool_pool_properties, members,
-               &clpool_pool_type) < 0 ||
+               pool_new, members, &clpool_pool_type) < 0 ||
       add_pool(module, "clpool.SVMPool",
                "SVMPool" POOL_ARGUMENTS
                "Keeps released shared virtual memory (pyopencl.tools.SVMPool).\n\n" POOL_DETAILS
                "a PooledSVM.",
-               pool_new, clpool_pool_methods, clpool_pool_properties, members,
-               &svm_pool_type) < 0 ||
-      add_pool(module, "clpool.PoolOnQueue", "A pool as its method `on` gives it.", NULL,
-               on_queue_methods, NULL, on_queue_members, &on_queue_type) < 0)
+               pool_new, members, &svm_pool_type) < 0 ||
+      add_pool(module, "clpool.PoolOnQueue",
+               "A pool as its method `on` gives it: allocate and calls give memory for use on the\n"
+               "queue, all else is the pool's.",
+               NULL, on_queue_members, &on_queue_type) < 0)
     return -1;
   on_queue_type->tp_new = NULL;
   return 0;
