@@ -20,6 +20,8 @@ EXTRA_DIST += \
 	python/clpool/_patch.py \
 	python/clpool/_profile.py \
 	python/clpool/_set_up.py \
+	python/clpool/_show.py \
+	python/clpool/_summary.py \
 	python/clpool/_tracing.py \
 	python/clpool/_use.py \
 	python/clpool/statistics.py \

@@ -43,7 +43,8 @@ from clpool._log import set_log
 from clpool._patch import patch
 from clpool._profile import LineProfileHook, OutstandingAllocations
 from clpool._set_up import PoolStats, collect_garbage
-from clpool._tracing import report, trace, tune
+from clpool._summary import memory_summary
+from clpool._tracing import Report, TuneResult, report, trace, tune
 from clpool._use import get_allocator, set_allocator, use
 from clpool.statistics import StatisticsHook
 
@@ -75,15 +76,18 @@ __all__ = [
     "PoolStats",
     "PooledBuffer",
     "PooledSVM",
+    "Report",
     "RuntimeError",
     "SVMAllocator",
     "SVMPool",
     "SimulatedAllocator",
     "StatisticsHook",
+    "TuneResult",
     "collect_garbage",
     "cupy_allocator",
     "free_all_held",
     "get_allocator",
+    "memory_summary",
     "patch",
     "report",
     "set_allocator",

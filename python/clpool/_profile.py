@@ -15,14 +15,14 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 class OutstandingAllocations(NamedTuple):
-    """What one line of Python has in use: ``bytes`` as the pool rounds them, in ``count``
-    allocations."""
+    """What one line of Python has in use: ``bytes`` as the pool rounds them, in so many
+    ``blocks``."""
 
     file: str
     line: int
     function: str
     bytes: int
-    count: int
+    blocks: int
 
 
 class _Frame:
@@ -30,7 +30,7 @@ class _Frame:
 
     __slots__ = ("acquired", "at_peak", "blocks", "callees", "in_use", "peak", "used", "where")
 
-    def __init__(self, where):
+    def __init__(self, where: tuple[str, int, str] | None):
         self.where = where  # (file, line, function)
         self.used = 0
         self.acquired = 0
@@ -38,7 +38,7 @@ class _Frame:
         self.blocks = 0  # whose bytes in_use has
         self.at_peak = 0, 0  # what in_use and blocks were when the root's in_use was `peak`
         self.peak = 0
-        self.callees: dict = {}
+        self.callees: dict[tuple[str, int, str], _Frame] = {}
 
     def own(self, figures: Callable[[_Frame], tuple[int, ...]]) -> tuple[int, ...]:
         """The figures of just this line."""
@@ -82,23 +82,23 @@ class LineProfileHook(MemoryHook):
     a release, the memory stays in use until the pool hands out the same ``pmem_id`` again.
     """
 
-    name = "LineProfileHook"
+    name: str = "LineProfileHook"
 
     def __init__(self, max_depth: int = 0):
         self.max_depth = max_depth
         self._root = _Frame(None)
         self._peak = 0
-        self._requests: dict = {}  # by thread: the frames of the request that it is in
-        self._buffers: dict = {}  # by pmem_id: frames and bytes of what is in use
+        self._requests: dict[int, list[_Frame]] = {}  # by thread: the frames of the request that it is in
+        self._buffers: dict[int, tuple[list[_Frame], int]] = {}  # by pmem_id: frames and bytes of what is in use
         self._lock = threading.RLock()
 
-    def malloc_preprocess(self, **kwargs) -> None:
+    def malloc_preprocess(self, **kwargs: int) -> None:
         with self._lock:
             way = self._requests[threading.get_ident()] = self._way()
             for frame in way:
                 frame.used += kwargs["mem_size"]
 
-    def malloc_postprocess(self, **kwargs) -> None:
+    def malloc_postprocess(self, **kwargs: int) -> None:
         with self._lock:
             # Not there after a request inside this one.
             way = self._requests.pop(threading.get_ident(), None) or self._way()
@@ -107,17 +107,17 @@ class LineProfileHook(MemoryHook):
                 self._buffers[kwargs["pmem_id"]] = way, kwargs["mem_size"]
                 self._change_in_use(way, kwargs["mem_size"], 1)
 
-    def alloc_postprocess(self, **kwargs) -> None:
+    def alloc_postprocess(self, **kwargs: int) -> None:
         with self._lock:
             for frame in self._way() if kwargs["mem_ptr"] else ():
                 frame.acquired += kwargs["mem_size"]
 
-    def free_preprocess(self, **kwargs) -> None:
+    def free_preprocess(self, **kwargs: int) -> None:
         with self._lock:
             self._end_use(kwargs["pmem_id"])
 
     def _end_use(self, pmem_id: int) -> None:
-        way, size = self._buffers.pop(pmem_id, ((), 0))
+        way, size = self._buffers.pop(pmem_id, ([], 0))
         self._change_in_use(way, -size, -1)
 
     def _change_in_use(self, way: Iterable[_Frame], change: int, blocks: int) -> None:
@@ -207,13 +207,13 @@ class LineProfileHook(MemoryHook):
         without any. ValueError: another view."""
         if view not in ("now", "peak"):
             raise ValueError(f"view is {view!r}: neither 'now' nor 'peak'")
-        of_lines: dict = {}
+        of_lines: dict[tuple[str, int, str] | None, tuple[int, int]] = {}
         with self._lock:
             for _, frame in self._frames():
                 own = frame.own(lambda one: self._in_use(one, view))
                 if own[1]:
-                    size, count = of_lines.get(frame.where, (0, 0))
-                    of_lines[frame.where] = size + own[0], count + own[1]
+                    size, blocks = of_lines.get(frame.where, (0, 0))
+                    of_lines[frame.where] = size + own[0], blocks + own[1]
         lines = [
             OutstandingAllocations(*(where or ("_root", 0, "")), *figures)
             for where, figures in of_lines.items()
@@ -221,9 +221,9 @@ class LineProfileHook(MemoryHook):
         return sorted(lines, key=lambda line: -line.bytes)
 
     def get_outstanding_allocations_str(self, view: Literal["now", "peak"] = "now") -> str:
-        """The same as text, ``file:line:function (bytes, count)`` a line
+        """The same as text, ``file:line:function (bytes, blocks)`` a line
         (rmm.mr.TrackingResourceAdaptor)."""
         return "".join(
-            f"{line.file}:{line.line}:{line.function} ({human(line.bytes)}, {line.count})\n"
+            f"{line.file}:{line.line}:{line.function} ({human(line.bytes)}, {line.blocks})\n"
             for line in self.outstanding_allocations(view)
         )

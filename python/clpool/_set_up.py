@@ -7,7 +7,7 @@ import gc
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
-from clpool import _clpool, _errors
+from clpool import _clpool, _errors, _show
 
 if TYPE_CHECKING:
     import pyopencl as cl
@@ -34,6 +34,9 @@ class PoolStats:
     device_frees: int
     out_of_memory_reactions: int
 
+    def _repr_html_(self) -> str:
+        return _show.stats_table("clpool.PoolStats", self)
+
 
 def collect_garbage(pool: _clpool.MemoryPool, size: int) -> bool:
     """What ``on_out_of_memory`` is unless told otherwise: collects cyclic garbage, and says whether
@@ -57,9 +60,9 @@ class PooledSVM(_SVM):
     __slots__ = ()
 
     if hasattr(cl, "SVMPointer"):
-        map = cl.SVMPointer.map
-        map_ro = cl.SVMPointer.map_ro
-        map_rw = cl.SVMPointer.map_rw
+        map = cl.SVMPointer.map  # type: ignore[assignment]
+        map_ro = cl.SVMPointer.map_ro  # type: ignore[assignment]
+        map_rw = cl.SVMPointer.map_rw  # type: ignore[assignment]
         _enqueue_unmap = cl.SVMPointer._enqueue_unmap
 
     def __init__(self, *_: NoReturn) -> None:
@@ -77,7 +80,7 @@ class PooledSVM(_SVM):
     def bind_to_queue(self, queue: cl.CommandQueue) -> None:
         """From now on the memory is used, and released, on this queue."""
         self.mem.bind_to_queue(queue)
-        self._queue = queue
+        self._queue: cl.CommandQueue | None = queue
 
     def unbind_from_queue(self) -> None:
         """Waits for the queue that the memory is bound to, and unbinds it."""
@@ -106,3 +109,4 @@ _clpool.set_up(
     stats_type=PoolStats,
     default_reaction=collect_garbage,
 )
+_show.set_up()

@@ -5,15 +5,22 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import html
 import json
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from typing import TextIO
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, TextIO, TypedDict
 
-from clpool import _clpool, _errors, _hooks
+from clpool import _clpool, _errors, _hooks, _show
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_MOST_SHOWN = 4 << 20  # characters of a page within a notebook
 
 
 class trace(_hooks.Session):
@@ -30,14 +37,17 @@ class trace(_hooks.Session):
 
     _running: set[trace] = set()  # which keeps them
 
-    def __init__(self, path: str | os.PathLike, pool=None):
+    def __init__(
+        self, path: str | os.PathLike[str], pool: _hooks.AnyPool | None = None
+    ) -> None:
         self.path = os.fspath(path)
         self.pool = pool
 
     def __repr__(self) -> str:
-        return f"<clpool.trace {self.path!r}>"
+        state = ": recording" if self._started is not None else ""
+        return f"<clpool.trace {self.path!r}{state}>"
 
-    def start(self):
+    def start(self) -> Self:
         """Begins to write, and returns the trace. Raises clpool.RuntimeError where the file cannot
         be written, the trace is started already, or another one is on this thread."""
         self._begin(self.pool)
@@ -51,13 +61,18 @@ class trace(_hooks.Session):
         self._running.discard(self)
         self._trace.close()
 
-    def __enter__(self):
+    def flush(self) -> None:
+        """Has the file contain all operations that have returned."""
+        if self._started is not None:
+            self._trace.flush()
+
+    def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(self, *exception) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.stop()
 
-    def _register(self, pool) -> None:
+    def _register(self, pool: _hooks.AnyPool | None) -> None:
         # Where it cannot be registered, a file that is there must not be emptied.
         stand_in = _clpool.Hook("trace", (None,) * 8)
         _add(stand_in, pool)
@@ -66,18 +81,18 @@ class trace(_hooks.Session):
         _add(made, pool)
         self._trace = made
 
-    def _unregister(self, pool) -> None:
+    def _unregister(self, pool: _hooks.AnyPool | None) -> None:
         _remove(self._trace, pool)
 
 
-def _add(hook: _clpool.Hook | _clpool.Trace, pool) -> None:
+def _add(hook: _clpool.Hook | _clpool.Trace, pool: _hooks.AnyPool | None) -> None:
     if pool is None:
         _clpool.push_hook(hook)
     else:
         pool._add_hook(hook)
 
 
-def _remove(hook: _clpool.Hook | _clpool.Trace, pool) -> None:
+def _remove(hook: _clpool.Hook | _clpool.Trace, pool: _hooks.AnyPool | None) -> None:
     if pool is None:
         _clpool.pop_hook(hook)
     else:
@@ -93,7 +108,7 @@ def _complete() -> None:
 
 
 @contextlib.contextmanager
-def whole_file(path: str | os.PathLike) -> Iterator[TextIO]:
+def whole_file(path: str | os.PathLike[str]) -> Iterator[TextIO]:
     """A file to write that becomes ``path`` when it is complete: after an exception, what was there
     before is still there. A pipe or a device is written directly."""
     path = os.path.realpath(path)
@@ -131,18 +146,89 @@ def _run(*arguments: str) -> str:
     return ended.stdout
 
 
-def tune(path: str | os.PathLike, *more: str | os.PathLike) -> dict:
-    """Tries settings of pools on a trace, prints their table and the lines of C and Python to
-    paste, and returns the same, as ``clpool tune --json`` names it. ``more`` are further
-    traces of the same program, and options of ``clpool tune``. Raises clpool.RuntimeError with what
-    the program says is wrong, and FileNotFoundError without the program."""
-    words = [os.fspath(argument) for argument in (path, *more)]
-    found = json.loads(_run("tune", "--json", *words))
-    print(found.pop("text"), end="")
-    return found
+class Recommended(TypedDict):
+    """Settings of a pool, and the lines that make it."""
+
+    leading_bits: int | None
+    arena: bool
+    slack: float | None
+    code: str
+    python: str
+    environment: str
 
 
-def report(path: str | os.PathLike, output: str | os.PathLike, *options: str) -> None:
+@dataclass(frozen=True, repr=False)
+class TuneResult:
+    """What ``clpool tune --json`` says. ``print(result)`` prints the table and the lines to paste;
+    a notebook shows it. ``recommended`` is None if no setting works."""
+
+    traces: list[str]
+    allocations: int
+    frees: int
+    peak_active_bytes: int
+    limit: int
+    time: int
+    costs: str
+    settings: list[dict[str, Any]]
+    reason: str
+    notes: list[str]
+    run: dict[str, int] | None
+    recommended: Recommended | None
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text.rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        names = "leading_bits", "slack", "peak_device_bytes", "footprint", "ns_per_operation"
+        best: dict[str, Any] = dict(self.recommended or {})
+        marks = (
+            "*" if all(one[name] == best.get(name) for name in ("leading_bits", "slack")) else ""
+            for one in self.settings
+        )
+        rows = ([mark, *map(one.get, names)] for mark, one in zip(marks, self.settings))
+        lines = html.escape(best.get("python", "nothing is recommended"))
+        return f"{_show.table(', '.join(self.traces), ('', *names), rows)}<pre>{lines}</pre>"
+
+
+def tune(path: str | os.PathLike[str], *more: str | os.PathLike[str]) -> TuneResult:
+    """Tries settings of pools on a trace. Print what it returns: a table, and the lines of C and
+    Python to paste. ``more`` are further traces of the same program, and options of ``clpool
+    tune``. Raises clpool.RuntimeError with what the program says is wrong, and FileNotFoundError
+    without the program."""
+    found = json.loads(_run("tune", "--json", *[os.fspath(argument) for argument in (path, *more)]))
+    return TuneResult(**{field.name: found[field.name] for field in fields(TuneResult)})
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """A page, the HTML file at ``path``. A notebook shows it."""
+
+    path: str
+
+    def __fspath__(self) -> str:
+        return self.path
+
+    def __repr__(self) -> str:
+        return f"<clpool.Report {self.path!r}>"
+
+    def _repr_html_(self) -> str:
+        try:
+            with open(self.path, encoding="utf-8") as file:
+                page = file.read(_MOST_SHOWN + 1)
+        except OSError:
+            page = ""
+        if page and len(page) <= _MOST_SHOWN:
+            size = 'width="100%" height="700"'
+            return f'<iframe {size} srcdoc="{html.escape(page)}"></iframe>'
+        name = html.escape(self.path)
+        return f'<a href="{name}">{name}</a>'
+
+
+def report(
+    path: str | os.PathLike[str], output: str | os.PathLike[str], *options: str
+) -> Report:
     """Writes a page about a trace, with its timeline, bins and largest blocks, to ``output``, an
     HTML file. ``options`` are those of ``clpool report``. Raises as :func:`tune` does."""
     _run("report", *options, "-o", os.fspath(output), os.fspath(path))
+    return Report(os.fspath(output))

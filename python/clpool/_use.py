@@ -6,25 +6,33 @@ from __future__ import annotations
 import functools
 import sys
 import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from clpool import _clpool, _set_up
 
-cl = _set_up.cl
+if TYPE_CHECKING:
+    import pyopencl as cl
+    from typing_extensions import Self
+else:
+    cl = _set_up.cl
+
+_Allocator = Callable[[int], Any]
 
 _MOST_QUEUES = 64  # whose allocators are kept
 
 _lock = threading.RLock()  # guards what follows, which is read without it
 _defaults: tuple[use, ...] = ()  # the last one comes first
-_replaced: dict = {}  # by class: a method's name, what it was, and what it is now
+_replaced: dict[type, tuple[str, Any, Any]] = {}  # by class: a method's name, what it was, and what it is now
 
 
 class _OnQueue:
     """The allocator of loopy's kernels that were given none, and so no array's own."""
 
-    def __init__(self, allocator):
+    def __init__(self, allocator: _Allocator):
         self.allocate = allocator
 
-    def __call__(self, size: int):
+    def __call__(self, size: int) -> Any:
         return self.allocate(size)
 
 
@@ -46,12 +54,15 @@ class use:
     ``array.with_queue(other)``.
     """
 
-    def __init__(self, queue, /, **options):
+    def __init__(
+        self, queue: cl.CommandQueue | _clpool.MemoryPool, /, **options: Any
+    ) -> None:
         if not _set_up.has_pyopencl:
             raise ImportError("pyopencl is not installed")
+        pool: _clpool.MemoryPool
         if isinstance(queue, cl.CommandQueue):
             pool = _clpool.MemoryPool(_clpool.ImmediateAllocator(queue), **options)
-        elif not isinstance(queue, (_clpool.MemoryPool, _clpool.SVMPool)):
+        elif not isinstance(queue, _clpool.MemoryPool):
             raise TypeError(
                 "use() needs a pyopencl.CommandQueue or a pool, such as "
                 f"clpool.MemoryPool(clpool.ImmediateAllocator(queue)), not {_name(queue)}"
@@ -62,13 +73,18 @@ class use:
             pool = queue
         self._begin(pool, pool.on, _context_of(pool.allocator))
 
-    def _begin(self, pool, on, context) -> None:
+    def _begin(
+        self,
+        pool: Any,
+        on: Callable[[cl.CommandQueue], _Allocator],
+        context: cl.Context | None,
+    ) -> None:
         """Calls `on` with each queue of the context, or of all: None."""
         global _defaults
-        self.pool = pool
+        self.pool: _clpool.MemoryPool = pool
         self._on = on
         self._context = context
-        self._of_queues: dict = {}
+        self._of_queues: dict[cl.CommandQueue, _Allocator | None] = {}
         with _lock:
             _defaults = (self, *_defaults)
             _put()
@@ -81,13 +97,13 @@ class use:
             if not _defaults:
                 _take_back()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.stop()
 
-    def _allocator(self, queue):
+    def _allocator(self, queue: cl.CommandQueue) -> _Allocator | None:
         """That of arrays on the queue, None for a queue of another context."""
         try:
             return self._of_queues[queue]
@@ -107,11 +123,11 @@ class use:
 class _Set(use):
     """What set_allocator sets: a pool, or a function of a size."""
 
-    def __init__(self, allocator):
+    def __init__(self, allocator: _Allocator) -> None:
         self.allocator = allocator
         if isinstance(allocator, _clpool.PoolOnQueue):
             raise TypeError("give the pool itself: each array is in the order of its own queue")
-        if isinstance(allocator, (_clpool.MemoryPool, _clpool.SVMPool)):
+        if isinstance(allocator, _clpool.MemoryPool):
             super().__init__(allocator)
         elif (
             not callable(allocator) or isinstance(allocator, (type, _clpool.ArenaAllocator))
@@ -123,13 +139,14 @@ class _Set(use):
             )
         else:
             own = isinstance(allocator, _clpool.Allocator)
-            self._begin(None, lambda queue: allocator, _context_of(allocator) if own else None)
+            context = _context_of(allocator) if own else None
+            self._begin(None, lambda queue: allocator, context)
 
 
 _set: _Set | None = None
 
 
-def set_allocator(allocator) -> None:
+def set_allocator(allocator: _Allocator | None) -> None:
     """Makes a pool the default for PyOpenCL's arrays that are given no allocator, as :class:`use`
     does, in place of what an earlier call set; None ends that (cupy.cuda.set_allocator). Another
     function of a size in bytes is called for the arrays of all contexts."""
@@ -141,25 +158,26 @@ def set_allocator(allocator) -> None:
         former.stop()
 
 
-def get_allocator():
+def get_allocator() -> _Allocator | None:
     """What :func:`set_allocator` set, or None."""
     return None if _set is None else _set.allocator
 
 
-def _name(thing) -> str:
+def _name(thing: object) -> str:
     return type(thing).__name__
 
 
-def _context_of(allocator):
+def _context_of(allocator: Any) -> cl.Context:
     if allocator.context is None:
         raise TypeError(
             "arrays of PyOpenCL need OpenCL's memory, such as clpool.ImmediateAllocator(queue)'s, "
             f"not that of a {_name(allocator)}"
         )
-    return allocator.context
+    context: cl.Context = allocator.context
+    return context
 
 
-def _default_for(queue):
+def _default_for(queue: cl.CommandQueue) -> _Allocator | None:
     for one in _defaults:
         allocator = one._allocator(queue)
         if allocator is not None:
@@ -180,7 +198,7 @@ def _put() -> None:
         _replace(loopy.PyOpenCLExecutor, "__call__", _with_default_of_kernels)
 
 
-def _replace(changed: type, name: str, make) -> None:
+def _replace(changed: type, name: str, make: Callable[[Any], Any]) -> None:
     now = getattr(changed, name)
     if changed not in _replaced or _replaced[changed][2] is not now:
         replacement = functools.wraps(now)(make(now))
@@ -197,8 +215,18 @@ def _take_back() -> None:
     _replaced.clear()
 
 
-def _with_default(plain):
-    def __init__(self, cq, shape, dtype, order="C", allocator=None, data=None, *rest, **others):
+def _with_default(plain: Any) -> Any:
+    def __init__(
+        self: Any,
+        cq: Any,
+        shape: Any,
+        dtype: Any,
+        order: str = "C",
+        allocator: Any = None,
+        data: Any = None,
+        *rest: Any,
+        **others: Any,
+    ) -> None:
         queue = others.get("_queue") if cq is None else cq
         own = allocator
         if isinstance(queue, cl.CommandQueue) and (own is None or type(own) is _OnQueue):
@@ -214,8 +242,10 @@ def _with_default(plain):
     return __init__
 
 
-def _with_default_of_kernels(plain):
-    def __call__(self, queue, *rest, allocator=None, **others):
+def _with_default_of_kernels(plain: Any) -> Any:
+    def __call__(
+        self: Any, queue: cl.CommandQueue, *rest: Any, allocator: Any = None, **others: Any
+    ) -> Any:
         if allocator is None:
             allocator = _default_for(queue)
             allocator = None if allocator is None else _OnQueue(allocator)
@@ -227,10 +257,10 @@ def _with_default_of_kernels(plain):
 _POOLED = (_clpool.PooledBuffer, _set_up.PooledSVM) if _set_up.has_pyopencl else ()
 
 
-def _share(memory, queue) -> None:
+def _share(memory: Any, queue: cl.CommandQueue) -> None:
     """Another queue uses an array's memory, too: it waits for what the array's own queue was given,
     and what is released is reused behind both."""
-    allocator = memory.mem.pool if isinstance(memory, _set_up.PooledSVM) else memory.pool
+    allocator: Any = memory.mem.pool if isinstance(memory, _set_up.PooledSVM) else memory.pool
     own = allocator.queue
     if own is not None and own != queue and any(one.pool is allocator.pool for one in _defaults):
         memory.bind_to_queue(queue)

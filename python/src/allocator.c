@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 PyTypeObject *clpool_allocator_type;
-static PyTypeObject *arena_type;
+PyTypeObject *clpool_arena_type;
 
 static void allocator_dealloc(PyObject *self)
 {
@@ -196,7 +196,7 @@ static PyObject *made_arena(PyTypeObject *type, clp_status status, clp_allocator
 
 PyObject *clpool_arena_of(clp_allocator *arena, const Allocator *below)
 {
-  return made_arena(arena_type, CLP_SUCCESS, clp_allocator_retain(arena), below);
+  return made_arena(clpool_arena_type, CLP_SUCCESS, clp_allocator_retain(arena), below);
 }
 
 static int parse_slack(PyObject *object, void *out)
@@ -471,6 +471,6 @@ int clpool_add_allocators(PyObject *module)
           "taken at once and kept.",
           arena_methods) < 0)
     return -1;
-  arena_type = (PyTypeObject *)PyObject_GetAttrString(module, "ArenaAllocator");
-  return arena_type == NULL ? -1 : 0;
+  clpool_arena_type = (PyTypeObject *)PyObject_GetAttrString(module, "ArenaAllocator");
+  return clpool_arena_type == NULL ? -1 : 0;
 }

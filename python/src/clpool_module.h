@@ -95,6 +95,7 @@ int clpool_stream_of(PyObject *object, bool is_cuda, void **out);
 
 /* allocator.c */
 extern PyTypeObject *clpool_allocator_type;
+extern PyTypeObject *clpool_arena_type;
 PyObject *clpool_arena_of(clp_allocator *arena, const Allocator *below); /* a new ArenaAllocator */
 int clpool_add_allocators(PyObject *module);
 

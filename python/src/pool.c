@@ -51,7 +51,23 @@ static int parse_arena(PyObject *object, void *out)
   return wanted >= 0;
 }
 
-static int create(Pool *self, clp_pool_options *options, PyObject *limit)
+/* Has the arena keep that many bytes, as RMM's pool takes them at once. */
+static int reserve(clp_pool *pool, size_t bytes)
+{
+  size_t limit = clp_pool_get_limit(pool);
+  if (limit != 0 && bytes > limit) {
+    PyErr_Format(PyExc_ValueError, "initial_pool_size is %zu bytes, above the limit of %zu", bytes,
+                 limit);
+    return -1;
+  }
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = clp_arena_reserve(clp_pool_allocator(pool), bytes);
+  Py_END_ALLOW_THREADS
+  return clpool_check(status);
+}
+
+static int create(Pool *self, clp_pool_options *options, PyObject *limit, size_t initial)
 {
   size_t most = 0;
   if (limit != Py_None && !PyFloat_Check(limit) && clpool_size_of(limit, &most) < 0)
@@ -66,11 +82,29 @@ static int create(Pool *self, clp_pool_options *options, PyObject *limit)
       return -1;
     Py_SETREF(self->allocator, (Allocator *)arena);
   }
-  if (limit == Py_None)
+  if (limit != Py_None &&
+      clpool_check(PyFloat_Check(limit)
+                       ? clp_pool_set_limit_fraction(self->pool, PyFloat_AS_DOUBLE(limit))
+                       : clp_pool_set_limit(self->pool, most)) < 0)
+    return -1;
+  return initial == 0 ? 0 : reserve(self->pool, initial);
+}
+
+/* An initial size needs an arena of the pool's own: 0, or -1 with an exception. */
+static int check_initial_size(size_t bytes, unsigned *arena, PyObject *allocator)
+{
+  if (bytes == 0)
     return 0;
-  return clpool_check(PyFloat_Check(limit)
-                          ? clp_pool_set_limit_fraction(self->pool, PyFloat_AS_DOUBLE(limit))
-                          : clp_pool_set_limit(self->pool, most));
+  const char *remedy = *arena == 0 ? "leave arena=False out" : NULL;
+  if (Py_TYPE(allocator) == clpool_arena_type)
+    remedy = "give reserve_bytes to the ArenaAllocator instead";
+  if (remedy != NULL) {
+    PyErr_Format(PyExc_ValueError, "initial_pool_size needs an arena of the pool's own: %s",
+                 remedy);
+    return -1;
+  }
+  *arena = 1;
+  return 0;
 }
 
 static Pool *empty_pool(PyTypeObject *type)
@@ -85,27 +119,22 @@ static Pool *empty_pool(PyTypeObject *type)
 
 static int pool_init(PyObject *object, PyObject *args, PyObject *keywords)
 {
-  static char *names[] = {"allocator",
-                          "leading_bits_in_bin_id",
-                          "arena",
-                          "limit",
-                          "on_out_of_memory",
-                          "hold_bytes",
-                          "name",
-                          NULL};
+  static char *names[] = {
+      "allocator",  "leading_bits_in_bin_id", "arena", "limit", "on_out_of_memory",
+      "hold_bytes", "initial_pool_size",      "name",  NULL};
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
   PyObject *allocator, *limit = Py_None, *reaction = clpool_default_reaction;
   PyTypeObject *type = Py_TYPE(object);
-  size_t leading_bits = CLP_DEFAULT_BITS;
+  size_t leading_bits = CLP_DEFAULT_BITS, initial = 0;
   Pool *self = (Pool *)object;
   if (self->made_by_new) {
     self->made_by_new = false;
     return 0;
   }
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&$O&OOO&z", names, &allocator,
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&$O&OOO&O&z", names, &allocator,
                                    parse_size_or_none, &leading_bits, parse_arena, &options.arena,
                                    &limit, &reaction, parse_size_or_none, &options.hold_bytes,
-                                   &options.name))
+                                   parse_size_or_none, &initial, &options.name))
     return -1;
   options.leading_bits_in_bin_id = (unsigned)Py_MIN(leading_bits, UINT_MAX);
   if (self->allocator != NULL) {
@@ -132,13 +161,15 @@ static int pool_init(PyObject *object, PyObject *args, PyObject *keywords)
                  Py_TYPE(reaction)->tp_name);
     return -1;
   }
+  if (check_initial_size(initial, &options.arena, allocator) < 0)
+    return -1;
   Py_INCREF(allocator);
   self->allocator = (Allocator *)allocator;
   if (reaction != Py_None) {
     Py_INCREF(reaction);
     self->reaction = reaction;
   }
-  if (create(self, &options, limit) == 0)
+  if (create(self, &options, limit, initial) == 0)
     return 0;
   clp_pool_release(self->pool);
   self->pool = NULL;
@@ -280,14 +311,6 @@ static PyMemberDef members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-static PyMethodDef on_queue_methods[] = {
-    {"allocate", clpool_pool_allocate, METH_O,
-     "allocate($self, size, /)\n--\n\nMemory of so many bytes, for use on the queue, and released "
-     "on it."},
-    {"on", clpool_pool_on, METH_O, "on($self, queue, /)\n--\n\nThe same pool, on another queue."},
-    {NULL, NULL, 0, NULL},
-};
-
 static PyMemberDef on_queue_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Pool, vectorcall), READONLY, NULL},
     {"queue", T_OBJECT, offsetof(Pool, queue), READONLY, "The queue or stream."},
@@ -307,10 +330,10 @@ static int add_pool(PyObject *module, const char *name, const char *documentatio
       {Py_tp_finalize, pool_finalize},
       {Py_tp_call, PyVectorcall_Call},
       {Py_tp_members, is_pool ? members : on_queue_members},
-      {Py_tp_methods, is_pool ? clpool_pool_methods : on_queue_methods},
+      {Py_tp_methods, clpool_pool_methods},
+      {Py_tp_getset, clpool_pool_properties},
       {is_pool ? Py_tp_new : 0, pool_new}, /* 0 ends the list */
       {Py_tp_init, pool_init},
-      {Py_tp_getset, clpool_pool_properties},
       {0, NULL},
   };
   unsigned flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL;
@@ -320,11 +343,13 @@ static int add_pool(PyObject *module, const char *name, const char *documentatio
 
 #define POOL_ARGUMENTS                                                                             \
   "(allocator, leading_bits_in_bin_id=None, *, arena=None, limit=None,\n"                          \
-  "           on_out_of_memory=..., hold_bytes=None, name=None)\n--\n\n"
+  "           on_out_of_memory=..., hold_bytes=None, initial_pool_size=None,\n"                    \
+  "           name=None)\n--\n\n"
 #define POOL_DETAILS                                                                               \
   "leading_bits_in_bin_id: more mean less padding and fewer hits, 0 to 16; 4 by default.\n"        \
   "arena: carve blocks out of big segments, for a footprint close to what is in use.\n"            \
   "hold_bytes: held bytes beyond it go back to the device.\n"                                      \
+  "initial_pool_size: bytes to take from the device at once, and to keep, on an arena.\n"          \
   "Where one is None, CLPOOL_LEADING_BITS, CLPOOL_ARENA or CLPOOL_HOLD counts.\n"                  \
   "limit: the most bytes to manage, or as a float a part of the device's memory.\n"                \
   "name: for traces and messages.\n"                                                               \
@@ -345,8 +370,10 @@ int clpool_add_pools(PyObject *module)
                "Keeps released shared virtual memory (pyopencl.tools.SVMPool).\n\n" POOL_DETAILS
                "a PooledSVM.",
                clpool_pool_type, &svm_pool_type) < 0 ||
-      add_pool(module, "clpool.PoolOnQueue", "A pool as its method `on` gives it.", NULL,
-               &on_queue_type) < 0)
+      add_pool(module, "clpool.PoolOnQueue",
+               "A pool as its method `on` gives it: allocate and calls give memory for use on the\n"
+               "queue, all else is the pool's.",
+               NULL, &on_queue_type) < 0)
     return -1;
   on_queue_type->tp_new = NULL;
   return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What pools tell and do besides allocating. */
+/* What pools tell and do besides allocating. What `on` gives does it for its pool. */
 #include "clpool_module.h"
 
 #include <stddef.h>
@@ -33,7 +33,7 @@ static PyObject *free_held(PyObject *self, PyObject *unused)
 static PyObject *stop_holding(PyObject *self, PyObject *unused)
 {
   (void)unused;
-  ((Pool *)self)->holding = false;
+  clpool_root((Pool *)self)->holding = false;
   clp_status status;
   Py_BEGIN_ALLOW_THREADS
   status = clp_pool_stop_holding(inner(self));
@@ -212,7 +212,7 @@ static PyObject *get_allocator(PyObject *self, void *closure)
   (void)closure;
   if (inner(self) == NULL)
     return clpool_check(CLP_SUCCESS), NULL;
-  PyObject *allocator = (PyObject *)((Pool *)self)->allocator;
+  PyObject *allocator = (PyObject *)clpool_root((Pool *)self)->allocator;
   Py_INCREF(allocator);
   return allocator;
 }
@@ -231,7 +231,7 @@ static PyObject *with_hook(PyObject *self, PyObject *object, const char *list_me
   Py_END_ALLOW_THREADS
   if (clpool_check(status) < 0)
     return NULL;
-  return PyObject_CallMethod(((Pool *)self)->hooks, list_method, "O", object);
+  return PyObject_CallMethod(clpool_root((Pool *)self)->hooks, list_method, "O", object);
 }
 
 static PyObject *add_hook(PyObject *self, PyObject *hook)

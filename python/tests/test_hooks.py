@@ -458,10 +458,10 @@ def test_outstanding_allocations(host_pool):
         kept = [allocate(1024), allocate(1024), host_pool(2048), host_pool(2048)]
         del kept[3:]
         first, second = profile.outstanding_allocations()
-        assert (first.file, first.bytes, first.count) == (__file__, 2175, 1)
+        assert (first.file, first.bytes, first.blocks) == (__file__, 2175, 1)
         assert second == (__file__, line, "allocate", 2 * 1087, 2)
         at_peak = profile.outstanding_allocations("peak")
-        assert [(one.bytes, one.count) for one in at_peak] == [(4350, 2), (2174, 2)]
+        assert [(one.bytes, one.blocks) for one in at_peak] == [(4350, 2), (2174, 2)]
         text = profile.get_outstanding_allocations_str()
         assert text.splitlines()[1] == f"{__file__}:{line}:allocate (2.12KB, 2)"
         kept.clear()
@@ -544,4 +544,4 @@ def test_line_profile_against_a_model():
             lines = profile.outstanding_allocations(view)
             # All of them are of the one line in allocate().
             assert [line.bytes for line in lines] == [sum(by_line(of))] * bool(of)
-            assert [line.count for line in lines] == [len(of)] * bool(of)
+            assert [line.blocks for line in lines] == [len(of)] * bool(of)
