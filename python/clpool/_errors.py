@@ -98,7 +98,7 @@ class Error(_base.Error):
         return self.message or Exception.__str__(self)
 
 
-class MemoryError(Error, _base.MemoryError):
+class MemoryError(Error, _base.MemoryError):  # pyright: ignore[reportIncompatibleVariableOverride]
     """There is no memory, of the device or the host."""
 
 
@@ -106,11 +106,13 @@ class LimitExceeded(MemoryError):
     """The pool's limit leaves no room."""
 
 
-class LogicError(Error, _base.LogicError):
+class LogicError(Error, _base.LogicError):  # pyright: ignore[reportIncompatibleVariableOverride]
     """An argument is wrong, or the object was released."""
 
 
-class RuntimeError(Error, _base.RuntimeError, builtins.RuntimeError):
+class RuntimeError(  # pyright: ignore[reportIncompatibleVariableOverride]
+    Error, _base.RuntimeError, builtins.RuntimeError
+):
     """What went wrong lies outside of the program."""
 
 

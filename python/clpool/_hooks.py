@@ -72,9 +72,9 @@ class MemoryHook(Session):
     Hooks nest. Two of one ``name`` on a thread are a KeyError. What a callback itself does with
     pools is not shown. An exception in a callback is raised by the call that it was shown.
 
-    Arguments, all by keyword, so that an override names them or takes ``**kwargs``: ``device_id``; ``size``, bytes as asked for; ``mem_size``, bytes as
-    allocated; ``mem_ptr``, the cl_mem or address, 0 on failure; ``pmem_id`` tells active
-    allocations apart, 0 on failure.
+    Arguments come by keyword, so an override names them or takes ``**kwargs``: ``device_id``;
+    ``size``, bytes as asked for; ``mem_size``, bytes as allocated; ``mem_ptr``, the cl_mem or
+    address, 0 on failure; ``pmem_id`` tells active allocations apart, 0 on failure.
     """
 
     name: str = "MemoryHook"

@@ -36,7 +36,8 @@ class _Frame:
         self.acquired = 0
         self.in_use = 0
         self.blocks = 0  # whose bytes in_use has
-        self.at_peak = 0, 0  # what in_use and blocks were when the root's in_use was `peak`
+        # What in_use and blocks were when the root's in_use was `peak`.
+        self.at_peak: tuple[int, int] = (0, 0)
         self.peak = 0
         self.callees: dict[tuple[str, int, str], _Frame] = {}
 
@@ -88,8 +89,10 @@ class LineProfileHook(MemoryHook):
         self.max_depth = max_depth
         self._root = _Frame(None)
         self._peak = 0
-        self._requests: dict[int, list[_Frame]] = {}  # by thread: the frames of the request that it is in
-        self._buffers: dict[int, tuple[list[_Frame], int]] = {}  # by pmem_id: frames and bytes of what is in use
+        # By thread: the frames of the request that it is in.
+        self._requests: dict[int, list[_Frame]] = {}
+        # By pmem_id: frames and bytes of what is in use.
+        self._buffers: dict[int, tuple[list[_Frame], int]] = {}
         self._lock = threading.RLock()
 
     def malloc_preprocess(self, **kwargs: int) -> None:

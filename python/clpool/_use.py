@@ -23,7 +23,8 @@ _MOST_QUEUES = 64  # whose allocators are kept
 
 _lock = threading.RLock()  # guards what follows, which is read without it
 _defaults: tuple[use, ...] = ()  # the last one comes first
-_replaced: dict[type, tuple[str, Any, Any]] = {}  # by class: a method's name, what it was, and what it is now
+# By class: a method's name, what it was, and what it is now.
+_replaced: dict[type, tuple[str, Any, Any]] = {}
 
 
 class _OnQueue:
