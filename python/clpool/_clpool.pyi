@@ -77,7 +77,13 @@ class ArenaAllocator(Allocator[_M_co]):
     def dump(self) -> str: ...
 
 @final
-class Memory:
+class Memory(bytearray):  # not at runtime, but numpy.frombuffer is typed for a few classes only
+    def __init__(self, *_: NoReturn) -> None: ...
+    __getitem__: None  # type: ignore[assignment]
+    __setitem__: None  # type: ignore[assignment]
+    __len__: None  # type: ignore[assignment]
+    __iter__: None  # type: ignore[assignment]
+    def __hash__(self) -> int: ...  # type: ignore[override]
     @property
     def size(self) -> int: ...
     @property

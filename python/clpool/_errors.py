@@ -75,6 +75,9 @@ class Error(_base.Error):
     native_code = 0
     message = ""
 
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)
+
     @property
     def what(self) -> _Record:  # type: ignore[override]
         made_by_clpool = self.args and isinstance(self.args[0], _Record)

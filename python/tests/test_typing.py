@@ -19,12 +19,12 @@ HERE = pathlib.Path(__file__).parent
 PACKAGE = pathlib.Path(clpool.__file__).parent
 PROGRAM, WRONG = HERE / "typed_program.py", HERE / "wrong_program.py"
 
-# Classes of PyOpenCL's have metaclasses of its own, and mypy knows buffers in any version.
+# Classes of PyOpenCL's have metaclasses of its own, and that of a Memory is a makeshift.
 NOT_IN_STUBS = """
 clpool._clpool.PooledBuffer
 clpool._clpool.PooledSVM
-clpool._clpool.Memory.__buffer__
-clpool._clpool.Memory.__release_buffer__
+clpool._clpool.Memory
+clpool._clpool.Memory.*
 """
 
 
@@ -61,9 +61,9 @@ def test_the_program_uses_every_name():
     assert used >= set(clpool.__all__)
 
 
-@pytest.mark.parametrize("what", [PROGRAM, PACKAGE], ids=["program", "package"])
+@pytest.mark.parametrize("what", [[PROGRAM], ["-p", "clpool"]], ids=["program", "package"])
 def test_mypy(mypy, what, tmp_path):
-    code, said = run(*mypy, what, cwd=tmp_path)
+    code, said = run(*mypy, *what, cwd=tmp_path)
     assert code == 0, said
 
 

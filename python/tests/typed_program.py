@@ -76,7 +76,7 @@ def buffers(queue: cl.CommandQueue, other: cl.CommandQueue) -> None:
     assert_type(buffer.get_sub_region(0, buffer.size - 8), cl.Buffer)
     assert_type(buffer.requested_size + buffer.allocated_size + buffer.int_ptr, int)
     cl.enqueue_copy(queue, buffer, np.zeros(25, np.float32))
-    cl.enqueue_fill_buffer(queue, buffer, np.float32(0), 0, buffer.size)
+    cl.enqueue_fill_buffer(queue, buffer, np.zeros(1, np.float32), 0, buffer.size)
     buffer.record_use(other)
     buffer.bind_to_queue(other)
     buffer.unbind_from_queue()
@@ -126,13 +126,16 @@ def shared(queue: cl.CommandQueue) -> None:
     cla.zeros(queue, 10, np.float32, allocator=pool)
 
 
+def views(memory: clpool.Memory) -> None:
+    print(np.frombuffer(memory, np.uint8), {memory: memoryview(memory)})
+
+
 def host() -> None:
     pool = clpool.MemoryPool(clpool.ArenaAllocator(clpool.HostAllocator(64), slack=0.1))
     memory = pool(100)
     assert_type(memory, clpool.Memory)
-    numbers = np.frombuffer(memory, np.uint8)
-    view = memoryview(memory)
-    print(numbers, view.nbytes, memory.size, memory.pool)
+    views(memory)
+    print(memory.size, memory.pool)
     memory.release()
     arena = clpool.ArenaAllocator(clpool.SimulatedAllocator(1 << 30), reserve_bytes=1 << 20)
     assert_type(clpool.MemoryPool(arena, initial_pool_size=None)(5), clpool.Memory)

@@ -22,7 +22,7 @@ def program(queue: cl.CommandQueue, pool: clpool.MemoryPool[clpool.PooledBuffer]
     clpool.ArenaAllocator(pool)  # arg-type
     clpool.MemoryPool(queue)  # arg-type
     clpool.MemoryPool(pool.allocator, limit="50%")  # arg-type
-    clpool.MemoryPool(pool.allocator, 4, True)  # misc
+    clpool.MemoryPool(pool.allocator, 4, True)  # call-arg
     clpool.MemoryPool(pool.allocator, sizes=3)  # call-arg
     clpool.MemoryPool(pool.allocator, on_out_of_memory=len)  # arg-type
     clpool.SVMPool(clpool.ImmediateAllocator(queue))  # arg-type
@@ -30,7 +30,7 @@ def program(queue: cl.CommandQueue, pool: clpool.MemoryPool[clpool.PooledBuffer]
     pool("10")  # arg-type
     pool(1.5)  # arg-type
     pool.limit = "1G"  # assignment
-    pool.stats = None  # misc
+    pool.stats = pool.stats  # misc
     pool.held_blocks = 0  # misc
     pool.free()  # attr-defined
     pool(10).record_use(pool)  # arg-type
@@ -40,5 +40,6 @@ def program(queue: cl.CommandQueue, pool: clpool.MemoryPool[clpool.PooledBuffer]
     clpool.tune("run.csv")["recommended"]  # index
     clpool.tune("run.csv").recommended["arena"]  # index
     clpool.LineProfileHook().print_report(view="most")  # arg-type
+    clpool.MemoryPool(clpool.HostAllocator())(5)[0]  # misc
     clpool.set_allocator(5)  # arg-type
     clpool.LogicError("no").status.value  # attr-defined
