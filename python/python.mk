@@ -70,11 +70,15 @@ EXTRA_DIST += \
 	python/tests/test_queues.py \
 	python/tests/test_regions.py \
 	python/tests/test_released.py \
+	python/tests/test_shape.py \
 	python/tests/test_statistics.py \
 	python/tests/test_svm.py \
 	python/tests/test_tracing.py \
+	python/tests/test_typing.py \
 	python/tests/test_use.py \
-	python/tests/wheel.sh
+	python/tests/typed_program.py \
+	python/tests/wheel.sh \
+	python/tests/wrong_program.py
 
 check_python = CFLAGS= $(SHELL) $(srcdir)/python/tests/check.sh $(abs_top_srcdir)
 

@@ -160,7 +160,8 @@ class Recommended(TypedDict):
 @dataclass(frozen=True, repr=False)
 class TuneResult:
     """What ``clpool tune --json`` says. ``print(result)`` prints the table and the lines to paste;
-    a notebook shows it. ``recommended`` is None if no setting works."""
+    a notebook shows it. Members are attributes, and items as of the JSON's object. ``recommended``
+    is None if no setting is."""
 
     traces: list[str]
     allocations: int
@@ -175,6 +176,9 @@ class TuneResult:
     run: dict[str, int] | None
     recommended: Recommended | None
     text: str
+
+    def __getitem__(self, name: str) -> Any:
+        return vars(self)[name]
 
     def __repr__(self) -> str:
         return self.text.rstrip("\n")

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import html
 import pathlib
+import re
 import subprocess
 import sys
 import threading
@@ -160,6 +162,12 @@ def long_trace(tmp_path):
     return path
 
 
+def table_rows(page):
+    """The cells of a table's rows, without its head."""
+    rows = re.findall(r"<tr>((?:<td>.*?</td>)+)</tr>", page)
+    return [re.findall(r"<td>(.*?)</td>", row) for row in rows]
+
+
 def python_lines(printed):
     """What is printed to paste into Python."""
     return printed.split("In Python:\n\n")[1].split("\n\n")[0]
@@ -178,7 +186,7 @@ ALLOCATORS = {
 @pytest.mark.parametrize("time", [0, 30, 500, 10**9])
 @pytest.mark.parametrize("arena", [None, "0", "1"])
 def test_the_line_that_tune_prints(
-    tool, queue, long_trace, capsys, monkeypatch, allocator, time, arena
+    tool, queue, long_trace, monkeypatch, allocator, time, arena
 ):
     """It makes the pool that is recommended and returned, whatever the environment says."""
     if arena is not None:
@@ -186,8 +194,8 @@ def test_the_line_that_tune_prints(
         monkeypatch.setenv("CLPOOL_LEADING_BITS", "7")
     options = f"--time={time}", f"--allocator={allocator}", "--cost=pocl-cpu"
     found = clpool.tune(long_trace, *options)
-    recommended = found["recommended"]
-    line = python_lines(capsys.readouterr().out)
+    recommended = found.recommended
+    line = python_lines(str(found))
     assert line == recommended["python"]
     slacks = []
 
@@ -206,7 +214,7 @@ def test_the_line_that_tune_prints(
 
 @pytest.mark.parametrize("options", [[], ["--time=0"], ["--limit=1"], ["--limit=12K"], ["again"]])
 def test_tune_is_one_run(tool, long_trace, tmp_path, capsys, monkeypatch, options):
-    """It prints what the program prints, and returns the same."""
+    """Its result prints what the program prints, and has the same members."""
     runs, program = tmp_path / "runs", tmp_path / "program"
     program.write_text(f'#!/bin/sh\necho run >> {runs}\nexec {tool} "$@"\n')
     program.chmod(0o755)
@@ -214,42 +222,54 @@ def test_tune_is_one_run(tool, long_trace, tmp_path, capsys, monkeypatch, option
     arguments = [str(long_trace), *(str(long_trace) if o == "again" else o for o in options)]
     found = clpool.tune(*arguments)
     assert runs.read_text() == "run\n"
+    assert capsys.readouterr().out == ""
+    print(found)
     printed = capsys.readouterr().out
     own = subprocess.run([tool, "tune", *arguments], capture_output=True, text=True, check=True)
     assert printed == own.stdout
     best = [line.split() for line in printed.splitlines() if line.startswith("* ")][:-1]
-    if found["recommended"] is None:
+    assert repr(found) == str(found)
+    shown = table_rows(found._repr_html_())
+    assert [row[0] for row in shown].count("*") == len(best)
+    if found.recommended is None:
         assert best == []
     else:
-        bits, slack = found["recommended"]["leading_bits"], found["recommended"]["slack"]
+        bits, slack = found.recommended["leading_bits"], found["recommended"]["slack"]
         assert [row[1:3] for row in best] == [[str(bits), "no" if slack is None else str(slack)]]
-    assert len(found["settings"]) == 10
+    assert len(found.settings) == len(shown) == 10
 
 
 def test_remarks_of_the_program_are_shown(tool, long_trace, capsys):
     with open(long_trace, "a") as file:
         file.write("1,00:00:00.0,alloc")
-    clpool.tune(long_trace)
-    printed = capsys.readouterr()
-    assert str(long_trace) in printed.err and "recommended: " in printed.out
+    assert "recommended: " in str(clpool.tune(long_trace))
+    assert str(long_trace) in capsys.readouterr().err
 
 
-def test_tune_several(tool, long_trace, trace_file, capsys):
+def test_tune_several(tool, long_trace, trace_file):
     found = clpool.tune(long_trace, trace_file)
-    assert found["traces"] == [str(long_trace), str(trace_file)]
-    assert capsys.readouterr().out.startswith("2 traces: ")
+    assert found.traces == [str(long_trace), str(trace_file)]
+    assert str(found).startswith("2 traces: ")
 
 
-def test_tune_where_nothing_fits(tool, long_trace, trace_file, capsys):
+def test_tune_where_nothing_fits(tool, long_trace, trace_file):
     for arguments in (long_trace, "--limit=1"), (trace_file,):
-        assert clpool.tune(*arguments)["recommended"] is None
-        assert "nothing is recommended" in capsys.readouterr().out
+        found = clpool.tune(*arguments)
+        assert found.recommended is None
+        assert "nothing is recommended" in str(found)
+        assert "nothing is recommended" in found._repr_html_()
 
 
 def test_report(tool, trace_file, tmp_path):
     page = tmp_path / "page.html"
-    clpool.report(trace_file, page)
+    report = clpool.report(trace_file, page)
     assert "<html" in page.read_text()
+    assert (report.path, repr(report)) == (str(page), f"<clpool.Report {str(page)!r}>")
+    shown = report._repr_html_()
+    (framed,) = re.findall(r'^<iframe [^>]*srcdoc="([^"]*)"></iframe>$', shown)
+    assert html.unescape(framed) == page.read_text()
+    page.unlink()
+    assert f'<a href="{page}">' in report._repr_html_()
     with pytest.raises(clpool.RuntimeError, match="nowhere"):
         clpool.report("/nowhere.csv", page)
 

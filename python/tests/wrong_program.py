@@ -37,7 +37,7 @@ def program(queue: cl.CommandQueue, pool: clpool.MemoryPool[clpool.PooledBuffer]
     pool(10).buf  # attr-defined
     clpool.trace(5)  # arg-type
     clpool.report("run.csv")  # call-arg
-    clpool.tune("run.csv")["recommended"]  # index
+    clpool.tune("run.csv").recommendation  # attr-defined
     clpool.tune("run.csv").recommended["arena"]  # index
     clpool.LineProfileHook().print_report(view="most")  # arg-type
     clpool.MemoryPool(clpool.HostAllocator())(5)[0]  # misc
