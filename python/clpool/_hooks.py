@@ -6,9 +6,11 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 from clpool import _clpool, _errors
+
+_Hook = TypeVar("_Hook", bound="MemoryHook")
 
 _CALLBACKS = (
     "malloc_preprocess",
@@ -124,7 +126,7 @@ class MemoryHook(Session):
         """Ends that. No callback runs for the pool when this returns."""
         pool._remove_hook(self._native())
 
-    def start(self, pool=None):
+    def start(self: _Hook, pool: _clpool.MemoryPool | None = None) -> _Hook:
         """Shows the hook what this thread does with any pool, or what all threads do with one pool,
         until :meth:`stop`, and returns the hook. A second start is a clpool.RuntimeError."""
         self._begin(pool)

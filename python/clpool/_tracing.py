@@ -37,7 +37,7 @@ class trace(_hooks.Session):
     def __repr__(self) -> str:
         return f"<clpool.trace {self.path!r}>"
 
-    def start(self):
+    def start(self) -> trace:
         """Begins to write, and returns the trace. Raises clpool.RuntimeError where the file cannot
         be written, the trace is started already, or another one is on this thread."""
         self._begin(self.pool)
@@ -51,10 +51,10 @@ class trace(_hooks.Session):
         self._running.discard(self)
         self._trace.close()
 
-    def __enter__(self):
+    def __enter__(self) -> trace:
         return self.start()
 
-    def __exit__(self, *exception) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.stop()
 
     def _register(self, pool) -> None:

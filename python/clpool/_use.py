@@ -7,12 +7,14 @@ import contextlib
 import functools
 import sys
 import threading
+from collections.abc import Callable
+from typing import Any
 
 from clpool import _clpool, _set_up
 
 cl = _set_up.cl
 
-_POOLED = (_clpool.PooledBuffer, _set_up.PooledSVM) if _set_up.has_pyopencl else ()
+_POOLED = (_clpool.PooledBuffer, _set_up.PooledSVM or ()) if _set_up.has_pyopencl else ()
 _MOST_QUEUES = 64  # whose allocators are kept
 
 _lock = threading.RLock()  # guards what follows, which is read without it
@@ -47,7 +49,9 @@ class use:
     Kernels, copies and fills of an array's memory on another queue are ordered, too.
     """
 
-    def __init__(self, queue, /, **options):
+    pool: _clpool.MemoryPool
+
+    def __init__(self, queue: cl.CommandQueue | _clpool.MemoryPool, /, **options: Any):
         if not _set_up.has_pyopencl:
             raise ImportError("pyopencl is not installed")
         if isinstance(queue, cl.CommandQueue):
@@ -63,7 +67,7 @@ class use:
             pool = queue
         self._begin(pool, pool.on, _context_of(pool.allocator))
 
-    def _begin(self, pool, on, context) -> None:
+    def _begin(self, pool: Any, on: Callable, context: Any) -> None:
         """Calls `on` with each queue of the context, or of all: None."""
         global _defaults
         self.pool = pool
@@ -82,10 +86,10 @@ class use:
             if not _defaults:
                 _take_back()
 
-    def __enter__(self):
+    def __enter__(self) -> use:
         return self
 
-    def __exit__(self, *exception) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.stop()
 
     def _allocator(self, queue):
@@ -130,7 +134,7 @@ class _Set(use):
 _set: _Set | None = None
 
 
-def set_allocator(allocator) -> None:
+def set_allocator(allocator: Callable[[int], Any] | None) -> None:
     """Makes a pool the default for PyOpenCL's arrays that are given no allocator, as :class:`use`
     does, in place of what an earlier call set; None ends that (cupy.cuda.set_allocator). Another
     function of a size in bytes is called for the arrays of all contexts."""
@@ -142,7 +146,7 @@ def set_allocator(allocator) -> None:
         former.stop()
 
 
-def get_allocator():
+def get_allocator() -> Callable[[int], Any] | None:
     """What :func:`set_allocator` set, or None."""
     return None if _set is None else _set.allocator
 
@@ -236,18 +240,20 @@ def _with_default_of_kernels(plain):
             allocator = _default_for(queue)
             allocator = None if allocator is None else _OnQueue(allocator)
         for argument in others.values():
-            _share(getattr(argument, "base_data", None), queue)
+            _share(argument, queue)
         return plain(self, queue, *rest, allocator=allocator, **others)
 
     return __call__
 
 
-def _share(memory, queue) -> None:
-    """If the queue is the first time another one than that of an array's memory, it waits for what
-    that was given, and what is released is reused behind both."""
+def _share(used, queue) -> None:
+    """If it is an array, or the memory of one, that a queue other than its own uses for the first
+    time: the queue waits for what the memory's own queue was given, and the memory is reused behind
+    both."""
+    memory = getattr(used, "base_data", used)
     if not isinstance(memory, _POOLED):
         return
-    allocator = memory.mem.pool if isinstance(memory, _set_up.PooledSVM) else memory.pool
+    allocator = getattr(memory, "mem", memory).pool
     own, known = allocator.queue, getattr(memory, "_queues", ())
     if own is None or own == queue or queue in known:
         return

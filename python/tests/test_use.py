@@ -245,6 +245,11 @@ def by_a_copy(queue, destination, source):
     cl.enqueue_copy(queue, dest=destination.data, src=source.data, byte_count=4 * N)
 
 
+def by_arithmetic(queue, destination, source):
+    """Of arrays without a queue, which kernels take on any."""
+    cla.Array._copy(destination, source.with_queue(None), queue=queue)
+
+
 def by_loopy(queue, destination, source):
     import loopy
 
@@ -254,7 +259,7 @@ def by_loopy(queue, destination, source):
     kernel(queue, destination=destination.with_queue(queue), source=source)
 
 
-@pytest.mark.parametrize("copy", [by_a_kernel, by_a_copy, by_loopy])
+@pytest.mark.parametrize("copy", [by_a_kernel, by_a_copy, by_arithmetic, by_loopy])
 @pytest.mark.parametrize("arena", [False, True])
 def test_another_queues_arrays(context, queue, arena, copy):
     """A call comes behind what the other queue has to do yet, and the next use of the memory comes
