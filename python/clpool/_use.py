@@ -180,7 +180,7 @@ def _put() -> None:
     import pyopencl.array
 
     _replace(pyopencl.array.Array, "__init__", _with_default)
-    _replace(cl.Kernel, "__call__", _with_sharing)
+    _replace(cl.Kernel, "__call__", _with_sharing_by_kernels)
     for name in ("enqueue_copy", "enqueue_fill_buffer", "enqueue_map_buffer"):
         _replace(cl, name, _with_sharing)
     if "loopy" in sys.modules:
@@ -216,7 +216,7 @@ def _with_default(plain):
             if data is None:
                 allocator = _default_for(queue)
             else:
-                _share(data, queue)
+                _share(queue, data)
         plain(self, cq, shape, dtype, order, allocator, data, *rest, **others)
         # What is made of this array is in the order of its own queue, too.
         self.allocator = own
@@ -225,13 +225,19 @@ def _with_default(plain):
 
 
 def _with_sharing(plain):
-    def call(*arguments, **others):
-        queue = arguments[isinstance(arguments[0], cl.Kernel)]
-        for argument in (*arguments, *others.values()):
-            _share(argument, queue)
-        return plain(*arguments, **others)
+    def call(queue, *arguments, **others):
+        _share(queue, *arguments, *others.values())
+        return plain(queue, *arguments, **others)
 
     return call
+
+
+def _with_sharing_by_kernels(plain):
+    def __call__(self, queue, *arguments, **others):
+        _share(queue, *arguments, *others.values())
+        return plain(self, queue, *arguments, **others)
+
+    return __call__
 
 
 def _with_default_of_kernels(plain):
@@ -239,24 +245,24 @@ def _with_default_of_kernels(plain):
         if allocator is None:
             allocator = _default_for(queue)
             allocator = None if allocator is None else _OnQueue(allocator)
-        for argument in others.values():
-            _share(argument, queue)
+        _share(queue, *others.values())
         return plain(self, queue, *rest, allocator=allocator, **others)
 
     return __call__
 
 
-def _share(used, queue) -> None:
-    """If it is an array, or the memory of one, that a queue other than its own uses for the first
-    time: the queue waits for what the memory's own queue was given, and the memory is reused behind
-    both."""
-    memory = getattr(used, "base_data", used)
-    if not isinstance(memory, _POOLED):
-        return
-    allocator = getattr(memory, "mem", memory).pool
-    own, known = allocator.queue, getattr(memory, "_queues", ())
-    if own is None or own == queue or queue in known:
-        return
-    if any(one.pool is allocator.pool for one in _defaults):
-        memory.bind_to_queue(queue)
-        memory._queues = (*known, queue)
+def _share(queue, *used) -> None:
+    """Of what a queue uses, finds arrays, or their memory, that are another queue's, and have not
+    been used on this one before: the queue waits for what the memory's own queue was given, and the
+    memory is reused behind both."""
+    for thing in used:
+        memory = getattr(thing, "base_data", thing)
+        if not isinstance(memory, _POOLED):
+            continue
+        allocator = getattr(memory, "mem", memory).pool
+        own, known = allocator.queue, getattr(memory, "_queues", ())
+        if own is None or own == queue or queue in known:
+            continue
+        if any(one.pool is allocator.pool for one in _defaults):
+            memory.bind_to_queue(queue)
+            memory._queues = (*known, queue)

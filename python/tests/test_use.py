@@ -242,7 +242,11 @@ def by_a_kernel(queue, destination, source):
 
 
 def by_a_copy(queue, destination, source):
-    cl.enqueue_copy(queue, dest=destination.data, src=source.data, byte_count=4 * N)
+    cl.enqueue_copy(queue, destination.data, source.data, byte_count=4 * N)
+
+
+def by_keywords(queue, destination, source):
+    cl.enqueue_copy(queue=queue, dest=destination.data, src=source.data, byte_count=4 * N)
 
 
 def by_arithmetic(queue, destination, source):
@@ -259,7 +263,7 @@ def by_loopy(queue, destination, source):
     kernel(queue, destination=destination.with_queue(queue), source=source)
 
 
-@pytest.mark.parametrize("copy", [by_a_kernel, by_a_copy, by_arithmetic, by_loopy])
+@pytest.mark.parametrize("copy", [by_a_kernel, by_a_copy, by_keywords, by_arithmetic, by_loopy])
 @pytest.mark.parametrize("arena", [False, True])
 def test_another_queues_arrays(context, queue, arena, copy):
     """A call comes behind what the other queue has to do yet, and the next use of the memory comes
