@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import threading
@@ -19,12 +20,15 @@ else:
 
 _Allocator = Callable[[int], Any]
 
+_POOLED: tuple[Any, ...] = ()
+if _set_up.has_pyopencl:
+    _POOLED = _clpool.PooledBuffer, _set_up.PooledSVM
 _MOST_QUEUES = 64  # whose allocators are kept
 
 _lock = threading.RLock()  # guards what follows, which is read without it
 _defaults: tuple[use, ...] = ()  # the last one comes first
-# By class: a method's name, what it was, and what it is now.
-_replaced: dict[type, tuple[str, Any, Any]] = {}
+# By class or module and name: what was there, and what is there now.
+_replaced: dict[tuple[Any, str], tuple[Any, Any]] = {}
 
 
 class _OnQueue:
@@ -51,8 +55,7 @@ class use:
     queue, or with an allocator stay as they are. Arrays that exist at the end keep their memory.
     If several are in use, the last one that was not stopped counts.
 
-    Work on another queue than the array's own is ordered if it goes through
-    ``array.with_queue(other)``.
+    Kernels, copies and fills of an array's memory on another queue are ordered, too.
     """
 
     def __init__(
@@ -190,27 +193,32 @@ def _default_for(queue: cl.CommandQueue) -> _Allocator | None:
 
 
 def _put() -> None:
-    """Replaces the methods, where that was not done yet."""
+    """Replaces methods and functions, where that was not done yet."""
     import pyopencl.array
 
     _replace(pyopencl.array.Array, "__init__", _with_default)
-    loopy = sys.modules.get("loopy.target.pyopencl_execution")
-    if loopy is not None and hasattr(loopy, "PyOpenCLExecutor"):
-        _replace(loopy.PyOpenCLExecutor, "__call__", _with_default_of_kernels)
+    _replace(cl.Kernel, "__call__", _with_sharing_by_kernels)
+    for name in ("enqueue_copy", "enqueue_fill_buffer", "enqueue_map_buffer"):
+        _replace(cl, name, _with_sharing)
+    if "loopy" in sys.modules:
+        with contextlib.suppress(ImportError, AttributeError):  # of another version
+            from loopy.target import pyopencl_execution
+
+            _replace(pyopencl_execution.PyOpenCLExecutor, "__call__", _with_default_of_kernels)
 
 
-def _replace(changed: type, name: str, make: Callable[[Any], Any]) -> None:
+def _replace(changed: Any, name: str, make: Callable[[Any], Any]) -> None:
     now = getattr(changed, name)
-    if changed not in _replaced or _replaced[changed][2] is not now:
+    if (changed, name) not in _replaced or _replaced[changed, name][1] is not now:
         replacement = functools.wraps(now)(make(now))
-        _replaced[changed] = name, now, replacement
+        _replaced[changed, name] = now, replacement
         setattr(changed, name, replacement)
 
 
 def _take_back() -> None:
-    """Puts the methods back. One that another program has replaced in turn stays, and does
-    nothing."""
-    for changed, (name, plain, replacement) in _replaced.items():
+    """Puts PyOpenCL's and loopy's own back. What another program has replaced in turn stays, and
+    does nothing."""
+    for (changed, name), (plain, replacement) in _replaced.items():
         if getattr(changed, name) is replacement:
             setattr(changed, name, plain)
     _replaced.clear()
@@ -234,13 +242,31 @@ def _with_default(plain: Any) -> Any:
             own = None
             if data is None:
                 allocator = _default_for(queue)
-            elif isinstance(data, _POOLED):
-                _share(data, queue)
+            else:
+                _share(queue, data)
         plain(self, cq, shape, dtype, order, allocator, data, *rest, **others)
         # What is made of this array is in the order of its own queue, too.
         self.allocator = own
 
     return __init__
+
+
+def _with_sharing(plain: Any) -> Any:
+    def call(queue: cl.CommandQueue, *arguments: Any, **others: Any) -> Any:
+        _share(queue, *arguments, *others.values())
+        return plain(queue, *arguments, **others)
+
+    return call
+
+
+def _with_sharing_by_kernels(plain: Any) -> Any:
+    def __call__(
+        self: Any, queue: cl.CommandQueue, *arguments: Any, **others: Any
+    ) -> Any:
+        _share(queue, *arguments, *others.values())
+        return plain(self, queue, *arguments, **others)
+
+    return __call__
 
 
 def _with_default_of_kernels(plain: Any) -> Any:
@@ -250,18 +276,24 @@ def _with_default_of_kernels(plain: Any) -> Any:
         if allocator is None:
             allocator = _default_for(queue)
             allocator = None if allocator is None else _OnQueue(allocator)
+        _share(queue, *others.values())
         return plain(self, queue, *rest, allocator=allocator, **others)
 
     return __call__
 
 
-_POOLED = (_clpool.PooledBuffer, _set_up.PooledSVM) if _set_up.has_pyopencl else ()
-
-
-def _share(memory: Any, queue: cl.CommandQueue) -> None:
-    """Another queue uses an array's memory, too: it waits for what the array's own queue was given,
-    and what is released is reused behind both."""
-    allocator: Any = memory.mem.pool if isinstance(memory, _set_up.PooledSVM) else memory.pool
-    own = allocator.queue
-    if own is not None and own != queue and any(one.pool is allocator.pool for one in _defaults):
-        memory.bind_to_queue(queue)
+def _share(queue: cl.CommandQueue, *used: Any) -> None:
+    """Of what a queue uses, finds arrays, or their memory, that are another queue's, and have not
+    been used on this one before: the queue waits for what the memory's own queue was given, and the
+    memory is reused behind both."""
+    for thing in used:
+        memory: Any = getattr(thing, "base_data", thing)
+        if not isinstance(memory, _POOLED):
+            continue
+        allocator = getattr(memory, "mem", memory).pool
+        own, known = allocator.queue, getattr(memory, "_queues", ())
+        if own is None or own == queue or queue in known:
+            continue
+        if any(one.pool is allocator.pool for one in _defaults):
+            memory.bind_to_queue(queue)
+            memory._queues = (*known, queue)

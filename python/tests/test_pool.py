@@ -319,6 +319,18 @@ def test_free_all_held(pool):
     assert (pool.held_blocks, other.held_blocks) == (0, 0)
 
 
+def test_free_all_held_in_a_callback(host_pool):
+    class Freeing(clpool.MemoryHook):
+        def malloc_preprocess(self, **kwargs):
+            clpool.free_all_held()
+
+    host_pool(1000)
+    with Freeing():
+        kept = host_pool(1000)
+    assert (host_pool.stats.misses, host_pool.held_blocks) == (2, 0)
+    del kept
+
+
 def test_a_callback_that_asks_its_own_pool():
     calls = []
 
