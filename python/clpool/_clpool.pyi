@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, SupportsIndex
+from typing import Any, Literal, SupportsIndex
 
 import pyopencl as cl
 
@@ -42,6 +42,15 @@ class SimulatedAllocator(Allocator):
 
 class CudaAsyncAllocator(Allocator):
     def __init__(self, device: int = 0, stream: Any | None = None) -> None: ...
+
+class CallbackAllocator(Allocator):
+    def __init__(
+        self,
+        allocate: Callable[[int], Any],
+        free: Callable[[Any, int], object] | None = None,
+        *,
+        kind: Literal["address", "host", "buffer"] = "address",
+    ) -> None: ...
 
 class ArenaAllocator(Allocator):
     def __init__(

@@ -131,3 +131,10 @@ def make(status: int, native_code: int, name: str, message: str) -> Error:
     error.native_code = native_code
     error.message = message
     return error
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an exception means that memory is missing: Python's, PyOpenCL's, or one of theirs."""
+    if isinstance(error, (builtins.MemoryError, _base.MemoryError)):
+        return True
+    return isinstance(error, _base.Error) and bool(error.is_out_of_memory())
