@@ -407,7 +407,7 @@ def test_cycles(arena, kept, monkeypatch):
             super().free(address, size)
             freed.append(self.live)
 
-    for _ in range(20):
+    for _ in range(4):
         owner = Owner()
         gone = weakref.ref(owner)
         del owner
