@@ -448,7 +448,7 @@ def test_a_view_of_memory_in_a_cycle():
 def run(program, **environment):
     text = "import clpool\n" + program
     return subprocess.run(
-        [sys.executable, "-c", text],
+        [sys.executable, "-W", "ignore", "-c", text],
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
