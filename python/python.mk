@@ -33,6 +33,7 @@ EXTRA_DIST += \
 	python/src/allocator.c \
 	python/src/arguments.c \
 	python/src/buffer_calls.c \
+	python/src/callback_allocator.c \
 	python/src/clpool_module.h \
 	python/src/errors.c \
 	python/src/hook.c \
@@ -56,6 +57,7 @@ EXTRA_DIST += \
 	python/tests/gpu/run.sh \
 	python/tests/gpu/test_frameworks.py \
 	python/tests/test_array_programs.py \
+	python/tests/test_callback_allocator.py \
 	python/tests/test_convert.py \
 	python/tests/test_cuda.py \
 	python/tests/test_errors.py \

@@ -17,6 +17,7 @@ from clpool import _clpool, _errors, _set_up, statistics
 from clpool._clpool import (
     Allocator,
     ArenaAllocator,
+    CallbackAllocator,
     CudaAsyncAllocator,
     DeferredAllocator,
     HostAllocator,
@@ -57,6 +58,7 @@ _atexit.register(_clpool.drop_parked)
 __all__ = [
     "Allocator",
     "ArenaAllocator",
+    "CallbackAllocator",
     "CudaAsyncAllocator",
     "DebugPrintHook",
     "DeferredAllocator",

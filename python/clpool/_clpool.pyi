@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from types import GenericAlias
-from typing import Any, Generic, NoReturn, SupportsIndex, final
+from typing import Any, Generic, Literal, NoReturn, SupportsIndex, final
 
 import pyopencl as cl
 from typing_extensions import Self, TypeVar
@@ -60,6 +60,16 @@ class SimulatedAllocator(Allocator[Memory]):
 @final
 class CudaAsyncAllocator(Allocator[Memory]):
     def __new__(cls, device: int = 0, stream: Any | None = None) -> Self: ...
+
+@final
+class CallbackAllocator(Allocator[Any]):
+    def __new__(
+        cls,
+        allocate: Callable[[int], Any],
+        free: Callable[[Any, int], object] | None = None,
+        *,
+        kind: Literal["address", "host", "buffer"] = "address",
+    ) -> Self: ...
 
 @final
 class ArenaAllocator(Allocator[_M_co]):

@@ -149,3 +149,12 @@ def make(status: int, native_code: int, name: str, message: str) -> Error:
 def misuse(status: str, message: str) -> Error:
     """The exception for a call at the wrong moment."""
     return make({"CLP_BUSY": 7, "CLP_NOT_FOUND": 8}[status], 0, status, message)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an exception means that memory is missing: Python's, PyOpenCL's, or one of theirs."""
+    if isinstance(error, (builtins.MemoryError, _base.MemoryError)):
+        return True
+    if not isinstance(error, _base.Error):
+        return False
+    return bool(error.is_out_of_memory())  # type: ignore[attr-defined]

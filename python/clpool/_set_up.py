@@ -101,6 +101,7 @@ class PooledSVM(_SVM):
 # Here, not in a function, since the package may be reloaded, and this is for once.
 _clpool.set_up(
     make_error=_errors.make,
+    is_out_of_memory=_errors.is_out_of_memory,
     buffer_type=cl.Buffer if has_pyopencl else None,
     queue_type=cl.CommandQueue if has_pyopencl else None,
     context_type=cl.Context if has_pyopencl else None,

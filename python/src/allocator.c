@@ -18,9 +18,11 @@ static void allocator_dealloc(PyObject *self)
     Py_BEGIN_ALLOW_THREADS
     clp_allocator_release(allocator);
     Py_END_ALLOW_THREADS
+    clpool_report_kept();
   }
   Py_XDECREF(me->context);
   Py_XDECREF(me->queue);
+  Py_XDECREF(me->upstream);
   type->tp_free(self);
   Py_DECREF(type);
 }
@@ -30,6 +32,7 @@ static int allocator_traverse(PyObject *self, visitproc visit, void *arg)
   Allocator *me = (Allocator *)self;
   Py_VISIT(me->context);
   Py_VISIT(me->queue);
+  Py_VISIT(me->upstream);
   Py_VISIT(Py_TYPE(self));
   return 0;
 }
@@ -182,7 +185,7 @@ static PyObject *cuda_async_new(PyTypeObject *type, PyObject *args, PyObject *ke
 }
 
 static PyObject *made_arena(PyTypeObject *type, clp_status status, clp_allocator *arena,
-                            const Allocator *below)
+                            Allocator *below)
 {
   Allocator *self = (Allocator *)made(type, status, arena, below->kind, below->queue);
   if (self != NULL) {
@@ -190,11 +193,13 @@ static PyObject *made_arena(PyTypeObject *type, clp_status status, clp_allocator
     self->context = below->context;
     self->direct = false;
     self->device = below->device;
+    Py_INCREF(below);
+    self->upstream = below;
   }
   return (PyObject *)self;
 }
 
-PyObject *clpool_arena_of(clp_allocator *arena, const Allocator *below)
+PyObject *clpool_arena_of(clp_allocator *arena, Allocator *below)
 {
   return made_arena(clpool_arena_type, CLP_SUCCESS, clp_allocator_retain(arena), below);
 }
@@ -343,7 +348,7 @@ static PyObject *arena_stats(PyObject *self, PyObject *unused)
 static PyObject *arena_reserve(PyObject *self, PyObject *size)
 {
   size_t bytes;
-  if (!clpool_parse_size(size, &bytes))
+  if (!clpool_parse_size(size, &bytes) || clpool_refuse_inside_callback((Allocator *)self) < 0)
     return NULL;
   clp_status status;
   Py_BEGIN_ALLOW_THREADS

@@ -37,7 +37,8 @@ typedef struct Allocator {
   PyObject *queue;
   unsigned long long flags;
   size_t alignment;
-  int device; /* CUDA's ordinal; -1: not CUDA's memory */
+  int device;                 /* CUDA's ordinal; -1: not CUDA's memory */
+  struct Allocator *upstream; /* what an arena stands on, else NULL */
 } Allocator;
 
 /* clpool.MemoryPool and clpool.SVMPool, and what their method `on` gives. */
@@ -81,23 +82,32 @@ int clpool_add_type(PyObject *module, PyType_Spec *spec, PyTypeObject *base, PyT
 
 /* errors.c: all but the last return NULL or -1, with an exception set. */
 extern PyObject *clpool_make_error;
+extern PyObject *clpool_is_out_of_memory;
 void *clpool_raise(void);
 int clpool_check(clp_status status);
 void clpool_keep_exception(void);
 int clpool_raise_kept(void);
 void clpool_report_kept(void);
+void clpool_keep_cause(void);
+PyObject *clpool_swap_cause(PyObject *cause);
 
 /* arguments.c */
 int clpool_size_of(PyObject *object, size_t *out);
 int clpool_parse_size(PyObject *object, void *out);
+int clpool_number_in(PyObject *object, const char *name, void **out);
 int clpool_handle_of(PyObject *object, PyObject *type, void **out);
 int clpool_stream_of(PyObject *object, bool is_cuda, void **out);
 
 /* allocator.c */
 extern PyTypeObject *clpool_allocator_type;
 extern PyTypeObject *clpool_arena_type;
-PyObject *clpool_arena_of(clp_allocator *arena, const Allocator *below); /* a new ArenaAllocator */
+PyObject *clpool_arena_of(clp_allocator *arena, Allocator *below); /* a new ArenaAllocator */
 int clpool_add_allocators(PyObject *module);
+
+/* callback_allocator.c */
+bool clpool_calls_back(const Allocator *allocator);
+int clpool_refuse_inside_callback(const Allocator *allocator);
+int clpool_add_callback_allocator(PyObject *module);
 
 /* pool.c, pool_methods.c */
 clp_pool *clpool_inner(Pool *pool);

@@ -95,6 +95,17 @@ static int memory_traverse(PyObject *self, visitproc visit, void *arg)
   return 0;
 }
 
+/* Before a cycle that the memory is in is cleared: the functions that free it are whole still. */
+static void memory_finalize(PyObject *self)
+{
+  Memory *me = (Memory *)self;
+  clp_buffer *buffer = me->buffer;
+  if (buffer == NULL || me->views > 0 || !clpool_calls_back(clpool_root(me->pool)->allocator))
+    return;
+  me->buffer = NULL;
+  clpool_release_or_report(me->pool, buffer, me->pool->stream);
+}
+
 static void memory_dealloc(PyObject *self)
 {
   Memory *me = (Memory *)self;
@@ -233,6 +244,7 @@ static PyType_Slot memory_slots[] = {
     {Py_tp_doc, "A pool's memory as an address; goes back with the last reference."},
     {Py_tp_dealloc, memory_dealloc},
     {Py_tp_traverse, memory_traverse},
+    {Py_tp_finalize, memory_finalize},
     {Py_tp_methods, memory_methods},
     {Py_tp_getset, memory_properties},
     {Py_tp_members, memory_members},

@@ -50,6 +50,7 @@ static PyObject *set_up(PyObject *module, PyObject *args, PyObject *keywords)
   if (keywords == NULL || clpool_make_error != NULL)
     return PyErr_Format(PyExc_RuntimeError, "this is for clpool itself, once");
   if (take(keywords, "make_error", &clpool_make_error) < 0 ||
+      take(keywords, "is_out_of_memory", &clpool_is_out_of_memory) < 0 ||
       take(keywords, "buffer_type", &clpool_buffer_type) < 0 ||
       take(keywords, "queue_type", &clpool_queue_type) < 0 ||
       take(keywords, "context_type", &clpool_context_type) < 0 ||
@@ -107,9 +108,10 @@ PyMODINIT_FUNC PyInit__clpool(void)
   PyObject *module = PyModule_Create(&definition);
   if (module == NULL)
     return NULL;
-  if (clpool_add_allocators(module) < 0 || clpool_add_pools(module) < 0 ||
-      clpool_add_memory(module) < 0 || clpool_add_hook(module) < 0 ||
-      clpool_add_trace(module) < 0 || clpool_add_torch(module) < 0 || clpool_add_released() < 0) {
+  if (clpool_add_allocators(module) < 0 || clpool_add_callback_allocator(module) < 0 ||
+      clpool_add_pools(module) < 0 || clpool_add_memory(module) < 0 ||
+      clpool_add_hook(module) < 0 || clpool_add_trace(module) < 0 || clpool_add_torch(module) < 0 ||
+      clpool_add_released() < 0) {
     Py_DECREF(module);
     return NULL;
   }

@@ -30,7 +30,9 @@ static bool on_out_of_memory(clp_pool *inner, size_t bytes, void *user_data)
   if (!Py_IsInitialized())
     return false;
   PyGILState_STATE state = PyGILState_Ensure();
+  PyObject *cause = clpool_swap_cause(NULL);
   bool freed = clpool_drop_parked() > 0 || ask(user_data, bytes);
+  Py_XDECREF(clpool_swap_cause(cause));
   PyGILState_Release(state);
   return freed;
 }
@@ -255,17 +257,26 @@ static int pool_clear(PyObject *object)
   return 0;
 }
 
-/* Before a cycle that the pool is in is cleared, and hooks of it may end first: they see the held
- * blocks go while they are whole, and nothing afterwards. Inside a callback neither can be. */
+/* Before a cycle that the pool is in is cleared, and hooks and callbacks of it may end first: they
+ * see the held blocks go while they are whole, and hooks nothing afterwards. Inside a callback
+ * neither can be. */
 static void pool_finalize(PyObject *object)
 {
   Pool *self = (Pool *)object;
-  if (self->hooks == NULL || PyList_GET_SIZE(self->hooks) == 0)
+  if (self->root != NULL || self->allocator == NULL)
+    return;
+  bool calls_back = clpool_calls_back(self->allocator);
+  if (PyList_GET_SIZE(self->hooks) == 0 && !calls_back)
     return;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
+  if (calls_back)
+    self->holding = false;
   Py_BEGIN_ALLOW_THREADS
-  clp_pool_free_held(self->pool);
+  if (calls_back)
+    clp_pool_stop_holding(self->pool);
+  else
+    clp_pool_free_held(self->pool);
   Py_END_ALLOW_THREADS
   clpool_report_kept();
   for (Py_ssize_t i = PyList_GET_SIZE(self->hooks); i-- > 0;) {
