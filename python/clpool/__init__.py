@@ -17,6 +17,7 @@ from clpool._clpool import (
     Allocator,
     ArenaAllocator,
     CudaAsyncAllocator,
+    CudaMemPool,
     DeferredAllocator,
     HostAllocator,
     ImmediateAllocator,
@@ -28,6 +29,7 @@ from clpool._clpool import (
     SVMPool,
     free_all_held,
 )
+from clpool._cuda import MemoryAsync, MemoryAsyncPool
 from clpool._errors import (
     Error,
     LimitExceeded,
@@ -54,6 +56,7 @@ __all__ = [
     "Allocator",
     "ArenaAllocator",
     "CudaAsyncAllocator",
+    "CudaMemPool",
     "DebugPrintHook",
     "DeferredAllocator",
     "Error",
@@ -63,6 +66,8 @@ __all__ = [
     "LineProfileHook",
     "LogicError",
     "Memory",
+    "MemoryAsync",
+    "MemoryAsyncPool",
     "MemoryError",
     "MemoryHook",
     "MemoryPool",

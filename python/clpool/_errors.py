@@ -106,7 +106,7 @@ class RuntimeError(Error, _base.RuntimeError, builtins.RuntimeError):
     """What went wrong lies outside of the program."""
 
 
-class NotSupported(RuntimeError):
+class NotSupported(RuntimeError, builtins.NotImplementedError):
     """This device, driver or allocator cannot do that."""
 
 
