@@ -396,7 +396,7 @@ def test_memory_pools_of_the_driver():
 
         pool = clpool.MemoryPool(clpool.CudaAsyncAllocator(mempool=mempool))
         memory = pool(1 << 20)
-        assert mempool.used_bytes == 1 << 20 <= mempool.reserved_bytes
+        assert 1 << 20 <= mempool.used_bytes <= mempool.reserved_bytes
         try:
             pool(128 << 20)
         except clpool.MemoryError:
@@ -406,6 +406,7 @@ def test_memory_pools_of_the_driver():
         memory.release()
         pool.free_held()
         assert mempool.peak_used_bytes >= 1 << 20 and mempool.peak_reserved_bytes > 0
+        Stream()  # and a current context
         driver.cuCtxSynchronize()
         mempool.trim_to(0)
         mempool.reset_peaks()
@@ -598,7 +599,7 @@ memory.__dlpack__(stream=ours.ptr)
 assert left(theirs) == 0
 capsule = memory.__dlpack__(stream=theirs.ptr)
 fill(theirs)  # a violation, which aborts, unless it waits
-assert left(theirs) == 2
+assert left(theirs) >= 2  # the wait and this
 del capsule
 memory.release()
 
