@@ -13,6 +13,7 @@ EXTRA_DIST += \
 	python/clpool/__main__.py \
 	python/clpool/_clpool.pyi \
 	python/clpool/_convert.py \
+	python/clpool/_cuda.py \
 	python/clpool/_errors.py \
 	python/clpool/_frameworks.py \
 	python/clpool/_hooks.py \
@@ -32,9 +33,12 @@ EXTRA_DIST += \
 	python/src/allocate.c \
 	python/src/allocator.c \
 	python/src/arguments.c \
+	python/src/async_pool.c \
 	python/src/buffer_calls.c \
 	python/src/callback_allocator.c \
 	python/src/clpool_module.h \
+	python/src/cuda_mempool.c \
+	python/src/dlpack.c \
 	python/src/errors.c \
 	python/src/hook.c \
 	python/src/log.c \
@@ -60,6 +64,7 @@ EXTRA_DIST += \
 	python/tests/test_callback_allocator.py \
 	python/tests/test_convert.py \
 	python/tests/test_cuda.py \
+	python/tests/test_dlpack.py \
 	python/tests/test_errors.py \
 	python/tests/test_hooks.py \
 	python/tests/test_log.py \

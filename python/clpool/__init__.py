@@ -19,6 +19,7 @@ from clpool._clpool import (
     ArenaAllocator,
     CallbackAllocator,
     CudaAsyncAllocator,
+    CudaMemPool,
     DeferredAllocator,
     HostAllocator,
     ImmediateAllocator,
@@ -30,6 +31,7 @@ from clpool._clpool import (
     SVMPool,
     free_all_held,
 )
+from clpool._cuda import MemoryAsync, MemoryAsyncPool
 from clpool._errors import (
     Error,
     LimitExceeded,
@@ -60,6 +62,7 @@ __all__ = [
     "ArenaAllocator",
     "CallbackAllocator",
     "CudaAsyncAllocator",
+    "CudaMemPool",
     "DebugPrintHook",
     "DeferredAllocator",
     "Error",
@@ -69,6 +72,8 @@ __all__ = [
     "LineProfileHook",
     "LogicError",
     "Memory",
+    "MemoryAsync",
+    "MemoryAsyncPool",
     "MemoryError",
     "MemoryHook",
     "MemoryPool",

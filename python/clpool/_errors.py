@@ -119,7 +119,7 @@ class RuntimeError(  # pyright: ignore[reportIncompatibleVariableOverride]
     """What went wrong lies outside of the program."""
 
 
-class NotSupported(RuntimeError):
+class NotSupported(RuntimeError, builtins.NotImplementedError):
     """This device, driver or allocator cannot do that."""
 
 

@@ -23,6 +23,7 @@ static void allocator_dealloc(PyObject *self)
   Py_XDECREF(me->context);
   Py_XDECREF(me->queue);
   Py_XDECREF(me->upstream);
+  Py_XDECREF(me->mempool);
   type->tp_free(self);
   Py_DECREF(type);
 }
@@ -165,13 +166,26 @@ static PyObject *simulated_new(PyTypeObject *type, PyObject *args, PyObject *key
   return made(type, status, allocator, MEMORY_ADDRESS, NULL);
 }
 
+/* Sets which of the driver's memory pools an allocator takes from: 'default', 'current', or one. */
+static int choose_mempool(PyObject *mempool, clp_cuda_async_options *options)
+{
+  if (!PyUnicode_Check(mempool) || (PyUnicode_CompareWithASCIIString(mempool, "current") != 0 &&
+                                    PyUnicode_CompareWithASCIIString(mempool, "default") != 0))
+    return clpool_mempool_of(mempool, &options->mempool);
+  if (PyUnicode_CompareWithASCIIString(mempool, "current") == 0)
+    options->mempool_choice = CLP_CUDA_MEMPOOL_CURRENT;
+  return 0;
+}
+
 static PyObject *cuda_async_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-  static char *names[] = {"device", "stream", NULL};
+  static char *names[] = {"device", "stream", "mempool", NULL};
   clp_cuda_async_options options = CLP_CUDA_ASYNC_OPTIONS_INIT;
-  PyObject *stream = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|iO", names, &options.device, &stream) ||
-      (stream != Py_None && clpool_stream_of(stream, true, &options.stream) < 0))
+  PyObject *stream = Py_None, *mempool = NULL;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|iOO", names, &options.device, &stream,
+                                   &mempool) ||
+      (stream != Py_None && clpool_stream_of(stream, true, &options.stream) < 0) ||
+      (mempool != NULL && choose_mempool(mempool, &options) < 0))
     return NULL;
   clp_allocator *allocator;
   clp_status status;
@@ -179,8 +193,11 @@ static PyObject *cuda_async_new(PyTypeObject *type, PyObject *args, PyObject *ke
   status = clp_cuda_async_allocator_create(&options, &allocator);
   Py_END_ALLOW_THREADS
   Allocator *self = (Allocator *)made(type, status, allocator, MEMORY_ADDRESS, stream);
-  if (self != NULL)
-    self->device = options.device;
+  if (self == NULL)
+    return NULL;
+  self->device = options.device;
+  Py_XINCREF(mempool);
+  self->mempool = mempool;
   return (PyObject *)self;
 }
 
@@ -195,6 +212,8 @@ static PyObject *made_arena(PyTypeObject *type, clp_status status, clp_allocator
     self->device = below->device;
     Py_INCREF(below);
     self->upstream = below;
+    Py_XINCREF(below->mempool);
+    self->mempool = below->mempool;
   }
   return (PyObject *)self;
 }
@@ -459,10 +478,11 @@ int clpool_add_allocators(PyObject *module)
                 "Addresses without memory, out of memory past so many bytes; 0 for no bound.",
                 NULL) < 0 ||
       add_class(module, "clpool.CudaAsyncAllocator", cuda_async_new,
-                "CudaAsyncAllocator(device=0, stream=None)\n--\n\n"
+                "CudaAsyncAllocator(device=0, stream=None, mempool='default')\n--\n\n"
                 "CUDA's stream-ordered memory (cudaMallocAsync) of a device, told by its\n"
-                "ordinal. The stream is the home stream, None for the legacy default stream;\n"
-                "raises clpool.NotSupported without a driver.",
+                "ordinal. The stream is the home stream, None for the legacy default stream.\n"
+                "mempool is the driver's memory pool to take from: a CudaMemPool, or the device's\n"
+                "'default' or 'current' one. Raises clpool.NotSupported without a driver.",
                 NULL) < 0)
     return -1;
   if (add_class(

@@ -39,6 +39,7 @@ typedef struct Allocator {
   size_t alignment;
   int device;                 /* CUDA's ordinal; -1: not CUDA's memory */
   struct Allocator *upstream; /* what an arena stands on, else NULL */
+  PyObject *mempool;          /* what CUDA's memory comes from, and so is kept; or NULL */
 } Allocator;
 
 /* clpool.MemoryPool and clpool.SVMPool, and what their method `on` gives. */
@@ -154,7 +155,24 @@ int clpool_add_buffer_methods(PyTypeObject *type);
 int clpool_add_methods(PyTypeObject *type, PyMethodDef *method);
 int clpool_add_properties(PyTypeObject *type, PyGetSetDef *property);
 
-/* memory.c */
+/* clpool.Memory: a block as an address. */
+typedef struct Memory {
+  PyObject ob_base;
+  clp_buffer *buffer; /* NULL: released */
+  clp_memory address;
+  size_t size;
+  Pool *pool;       /* NULL: parked, with the PooledSVM */
+  Py_ssize_t views; /* that the buffer protocol and DLPack gave and that exist */
+  PyObject *svm;    /* the PooledSVM of this memory, whose view is one of them; borrowed, or NULL */
+  Py_ssize_t references; /* that the PooledSVM has, and what is beside it */
+  clp_stream bound;      /* by bind_to_queue, or NULL */
+} Memory;
+
+/* memory.c, dlpack.c */
+clp_buffer *clpool_buffer_or_raise(Memory *memory);
+PyObject *clpool_dlpack(PyObject *self, PyObject *args, PyObject *keywords);
+PyObject *clpool_dlpack_device(PyObject *self, PyObject *unused);
+PyObject *clpool_cuda_array_interface(PyObject *self, void *closure);
 PyObject *clpool_memory_new(Pool *pool, clp_buffer *buffer);
 PyObject *clpool_memory_release(PyObject *memory, PyObject *queue);
 void clpool_memory_set_svm(PyObject *memory, PyObject *svm);
@@ -163,7 +181,10 @@ bool clpool_memory_park(PyObject *memory);
 bool clpool_memory_unpark(PyObject *memory, PyObject *svm, Pool *pool, clp_buffer *buffer);
 int clpool_add_memory(PyObject *module);
 
-/* hook.c, log.c, trace.c, torch.c */
+/* hook.c, log.c, trace.c, torch.c, cuda_mempool.c, async_pool.c */
+int clpool_add_cuda_mempool(PyObject *module);
+int clpool_add_async_pool(PyObject *module);
+int clpool_mempool_of(PyObject *object, void *out);
 int clpool_add_hook(PyObject *module);
 PyObject *clpool_set_log(PyObject *module, PyObject *callable);
 int clpool_add_trace(PyObject *module);

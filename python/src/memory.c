@@ -4,17 +4,6 @@
 
 #include <structmember.h>
 
-typedef struct Memory {
-  PyObject ob_base;
-  clp_buffer *buffer; /* NULL: released */
-  clp_memory address;
-  size_t size;
-  Pool *pool;       /* NULL: parked, with the PooledSVM */
-  Py_ssize_t views; /* that the buffer protocol gave and that exist */
-  PyObject *svm;    /* the PooledSVM of this memory, whose view is one of them; borrowed, or NULL */
-  Py_ssize_t references; /* that the PooledSVM has, and what is beside it */
-} Memory;
-
 static PyTypeObject *memory_type;
 
 /* A Memory for a block, which it owns from now on, on failure too. */
@@ -33,6 +22,7 @@ PyObject *clpool_memory_new(Pool *pool, clp_buffer *buffer)
   self->views = 0;
   self->svm = NULL;
   self->references = 0;
+  self->bound = NULL;
   PyObject_GC_Track((PyObject *)self);
   return (PyObject *)self;
 }
@@ -80,6 +70,7 @@ bool clpool_memory_unpark(PyObject *memory, PyObject *svm, Pool *pool, clp_buffe
     return false;
   me->buffer = buffer;
   me->svm = svm;
+  me->bound = NULL;
   Py_INCREF(pool);
   me->pool = pool;
   PyObject_GC_Track(memory);
@@ -118,7 +109,7 @@ static void memory_dealloc(PyObject *self)
   Py_DECREF(type);
 }
 
-static clp_buffer *buffer_or_raise(Memory *self)
+clp_buffer *clpool_buffer_or_raise(Memory *self)
 {
   if (self->buffer == NULL) {
     clp_set_last_error(CLP_ALREADY_RELEASED, 0, "the memory was released");
@@ -130,7 +121,7 @@ static clp_buffer *buffer_or_raise(Memory *self)
 static PyObject *memory_record_use(PyObject *self, PyObject *queue)
 {
   Memory *me = (Memory *)self;
-  return clpool_with_stream(buffer_or_raise(me), me->pool, queue, clp_buffer_record_use);
+  return clpool_with_stream(clpool_buffer_or_raise(me), me->pool, queue, clp_buffer_record_use);
 }
 
 /* Gives the memory back on a queue, or Py_None. */
@@ -140,7 +131,7 @@ PyObject *clpool_memory_release(PyObject *self, PyObject *queue)
   void *stream = me->pool->stream;
   if (queue != Py_None && clpool_stream_of(queue, clpool_is_cuda(me->pool), &stream) < 0)
     return NULL;
-  clp_buffer *buffer = buffer_or_raise(me);
+  clp_buffer *buffer = clpool_buffer_or_raise(me);
   if (buffer == NULL)
     return NULL;
   Py_ssize_t views = me->views - (me->svm != NULL);
@@ -173,13 +164,19 @@ static PyObject *memory_release(PyObject *self, PyObject *args)
 static PyObject *memory_bind(PyObject *self, PyObject *queue)
 {
   Memory *me = (Memory *)self;
-  return clpool_bind(buffer_or_raise(me), me->pool, queue);
+  PyObject *none = clpool_bind(clpool_buffer_or_raise(me), me->pool, queue);
+  if (none != NULL)
+    (void)clpool_stream_of(queue, clpool_is_cuda(me->pool), &me->bound);
+  return none;
 }
 
 static PyObject *memory_unbind(PyObject *self, PyObject *unused)
 {
   (void)unused;
-  return clpool_unbind(buffer_or_raise((Memory *)self));
+  PyObject *none = clpool_unbind(clpool_buffer_or_raise((Memory *)self));
+  if (none != NULL)
+    ((Memory *)self)->bound = NULL;
+  return none;
 }
 
 static int memory_get_buffer(PyObject *self, Py_buffer *view, int flags)
@@ -190,7 +187,7 @@ static int memory_get_buffer(PyObject *self, Py_buffer *view, int flags)
     PyErr_SetString(PyExc_BufferError, "the host cannot reach this memory");
     return -1;
   }
-  if (buffer_or_raise(me) == NULL)
+  if (clpool_buffer_or_raise(me) == NULL)
     return -1;
   if (PyBuffer_FillInfo(view, self, (void *)me->address, (Py_ssize_t)me->size, 0, flags) < 0)
     return -1;
@@ -207,7 +204,7 @@ static void memory_release_buffer(PyObject *self, Py_buffer *view)
 static PyObject *memory_ptr(PyObject *self, void *closure)
 {
   (void)closure;
-  if (buffer_or_raise((Memory *)self) == NULL)
+  if (clpool_buffer_or_raise((Memory *)self) == NULL)
     return NULL;
   return PyLong_FromVoidPtr((void *)((Memory *)self)->address);
 }
@@ -226,11 +223,25 @@ static PyMethodDef memory_methods[] = {
     {"unbind_from_queue", memory_unbind, METH_NOARGS,
      "unbind_from_queue($self, /)\n--\n\nWaits for the queue that the memory is bound to, and "
      "unbinds it."},
+    {"__dlpack__", (PyCFunction)(void (*)(void))clpool_dlpack, METH_VARARGS | METH_KEYWORDS,
+     "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
+     "The memory as an array of bytes (uint8), for from_dlpack of numpy, CuPy and PyTorch.\n"
+     "release() is a BufferError while such an array exists. Of CUDA's memory, `stream` is the\n"
+     "consumer's, which waits for the memory's and is noted as by record_use: None or 1 for the\n"
+     "legacy default stream, -1 to order nothing. copy=True works for the host's memory.\n"
+     "Raises BufferError for what cannot be had."},
+    {"__dlpack_device__", clpool_dlpack_device, METH_NOARGS,
+     "__dlpack_device__($self, /)\n--\n\nDLPack's device: (2, ordinal) for CUDA's memory, "
+     "(1, 0) for\nthe host's and SVM."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyGetSetDef memory_properties[] = {
     {"ptr", memory_ptr, NULL, "The address, an int.", NULL},
+    {"__cuda_array_interface__", clpool_cuda_array_interface, NULL,
+     "CUDA's memory as an array of bytes, in the order of its stream (version 3); else there is\n"
+     "no such attribute. A consumer on another stream needs record_use.",
+     NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -111,7 +111,8 @@ PyMODINIT_FUNC PyInit__clpool(void)
   if (clpool_add_allocators(module) < 0 || clpool_add_callback_allocator(module) < 0 ||
       clpool_add_pools(module) < 0 || clpool_add_memory(module) < 0 ||
       clpool_add_hook(module) < 0 || clpool_add_trace(module) < 0 || clpool_add_torch(module) < 0 ||
-      clpool_add_released() < 0) {
+      clpool_add_released() < 0 || clpool_add_cuda_mempool(module) < 0 ||
+      clpool_add_async_pool(module) < 0) {
     Py_DECREF(module);
     return NULL;
   }

@@ -199,6 +199,13 @@ def whole_programs(queue: cl.CommandQueue, pool: clpool.MemoryPool) -> None:
 def frameworks() -> None:
     pool = clpool.MemoryPool(clpool.CudaAsyncAllocator(device=0, stream=None))
     assert_type(pool(10), clpool.Memory)
+    default = clpool.CudaMemPool.default(0)
+    assert_type(default.handle + default.used_bytes, int)
+    clpool.CudaAsyncAllocator(mempool=default)
+    asynchronous = clpool.MemoryAsyncPool(["create", default])
+    memory: clpool.MemoryAsync = asynchronous.malloc(100)
+    print(memory.ptr, memory.size, asynchronous.total_bytes(), np.from_dlpack(pool(5)))
+    asynchronous.free_all_blocks()
     of_cupy: Callable[[int], Any] = clpool.cupy_allocator(pool)
     print(of_cupy, clpool.torch_allocator(pool))
 

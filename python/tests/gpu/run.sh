@@ -42,7 +42,7 @@ PKG_CONFIG=false install --no-build-isolation "$work/tree/python"
 cd "$work"
 if has pytest; then
   # Status 5: all is skipped.
-  "$python" -m pytest -q -rs -p no:cacheprovider --confcutdir="$here" "$here" || [ $? -eq 5 ]
+  "$python" -m pytest -q -rsP -p no:cacheprovider --confcutdir="$here" "$here" || [ $? -eq 5 ]
 else
   echo "no tests of CuPy and PyTorch: pytest is missing"
 fi

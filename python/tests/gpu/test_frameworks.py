@@ -59,8 +59,131 @@ def test_cupy_on_two_streams(arena):
     )
 
 
+@needs("cupy")
+@pytest.mark.parametrize("pool_handles", ["current", "default", "create"])
+def test_cupys_arrays_on_memory_async_pool(pool_handles):
+    run_python(
+        f"""
+        import cupy, clpool
+        pool = clpool.MemoryAsyncPool({pool_handles!r})
+        cupy.cuda.set_allocator(pool.malloc)
+
+        class Hook(clpool.MemoryHook):
+            bytes = 0
+
+            def malloc_postprocess(self, size, **_):
+                self.bytes += size
+
+        streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(2)]
+        with Hook() as hook:
+            for turn in range(200):
+                with streams[turn % 2]:
+                    x = cupy.full(1 << 20, turn, cupy.float32)
+                    y = (2 * x + 1) * (x - 1)
+                    expected = (2 * turn + 1) * (turn - 1)
+                    assert float(abs(y - expected).max()) == 0, turn
+        assert hook.bytes > 200 * 4 << 20
+        assert pool.used_bytes() >= x.nbytes + y.nbytes
+        assert pool.total_bytes() >= pool.used_bytes()
+        pool.set_limit(1 << 26)
+        try:
+            cupy.empty(1 << 27, cupy.uint8)
+        except clpool.LimitExceeded:
+            pass
+        else:
+            raise AssertionError
+        pool.set_limit()
+        used = pool.used_bytes()
+        del x, y
+        pool.free_all_blocks(streams[0])
+        pool.free_all_blocks(streams[1])
+        assert pool.used_bytes() < used
+        cupy.cuda.set_allocator(None)
+        """
+    )
+
+
+@needs("cupy")
+def test_cupy_takes_a_memory_pool_of_clpools():
+    run_python(
+        """
+        import cupy, clpool
+        mempool = clpool.CudaMemPool(max_bytes=1 << 28)
+        own = clpool.CudaMemPool.current()
+        cupy.cuda.set_allocator(cupy.cuda.MemoryAsyncPool(mempool.handle).malloc)
+        x = cupy.ones(1 << 20, cupy.float32)
+        assert float(x.sum()) == 1 << 20
+        assert mempool.used_bytes >= 4 << 20
+        del x
+        cupy.cuda.set_allocator(None)
+        own.set_current()
+        cupy.cuda.Device().synchronize()
+        mempool.trim_to(0)
+        assert mempool.peak_used_bytes >= 4 << 20
+        """
+    )
+
+
+@needs("cupy")
+@pytest.mark.parametrize("take", ["asarray", "from_dlpack"])
+def test_memory_as_cupys_array(take):
+    run_python(
+        f"""
+        import cupy, clpool
+        pool = clpool.MemoryPool(clpool.CudaAsyncAllocator())
+        mine = cupy.cuda.Stream(non_blocking=True)
+        for turn in range(100):
+            memory = pool.on(mine)(4 << 20)
+            with mine:
+                array = cupy.{take}(memory).view(cupy.int32)
+                assert array.data.ptr == memory.ptr and array.shape == (1 << 20,)
+                array[:] = turn
+            with cupy.cuda.Stream(non_blocking=True) as other:
+                memory.record_use(other)
+                seen = cupy.{take}(memory).view(cupy.int32)
+                assert int(seen.max()) == int(seen.min()) == turn
+                other.synchronize()
+            del array, seen
+            memory.release()
+            pool.forget_queue(other)
+        assert pool.stats.hits >= 99
+        """
+    )
+
+
+@needs("torch")
+def test_memory_as_pytorchs_tensor():
+    run_python(
+        """
+        import torch, clpool
+        pool = clpool.MemoryPool(clpool.CudaAsyncAllocator())
+        streams = [torch.cuda.Stream() for _ in range(2)]
+        for turn in range(100):
+            with torch.cuda.stream(streams[turn % 2]):
+                memory = pool.on(streams[turn % 2])(4 << 20)
+                tensor = torch.from_dlpack(memory).view(torch.int32)
+                assert tensor.data_ptr() == memory.ptr and tensor.device.type == "cuda"
+                tensor.fill_(turn)
+            with torch.cuda.stream(streams[1 - turn % 2]):
+                seen = torch.from_dlpack(memory).view(torch.int32)
+                assert int(seen.max()) == int(seen.min()) == turn
+            try:
+                memory.release()
+            except BufferError:
+                pass
+            else:
+                raise AssertionError
+            del tensor, seen
+            memory.release()
+        host = clpool.MemoryPool(clpool.HostAllocator())(1000)
+        torch.from_dlpack(host).fill_(7)
+        assert bytes(host) == b"\\x07" * 1000
+        """
+    )
+
+
 TRAINING = """
-import sys, torch
+import sys, time, torch
 if sys.argv[1:] != ["own"]:
     import clpool
     pool = clpool.MemoryPool(clpool.CudaAsyncAllocator(), arena=sys.argv[1:] == ["arena"])
@@ -72,6 +195,9 @@ model = layers.Sequential(layers.Linear(256, 1024), layers.ReLU(), layers.Linear
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 side = torch.cuda.Stream()
 for step in range(50):
+    if step == 10:
+        torch.cuda.synchronize()
+        start = time.perf_counter()
     x = torch.randn(512, 256, device="cuda")
     y = torch.randint(0, 10, (512,), device="cuda")
     with torch.cuda.stream(side):
@@ -85,6 +211,10 @@ for step in range(50):
     loss.backward()
     optimizer.step()
 print(loss.item())
+took = (time.perf_counter() - start) / 40 * 1e6
+bytes_taken = pool.stats.peak_managed_bytes if sys.argv[1:] != ["own"] else (
+    torch.cuda.max_memory_reserved())
+print(f"{took:.0f} us a step, {bytes_taken / (1 << 20):.1f} MiB taken at the peak", file=sys.stderr)
 """
 
 
@@ -97,6 +227,7 @@ def test_a_training_step(kind):
             env={**os.environ, "CUBLAS_WORKSPACE_CONFIG": ":4096:8"},
         )  # fmt: skip
         assert ended.returncode == 0, ended.stderr
+        print(f"training step on {how}: {ended.stderr.strip().splitlines()[-1]}")
         return ended.stdout
 
     assert loss(kind) == loss("own")
