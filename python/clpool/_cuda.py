@@ -50,8 +50,8 @@ class MemoryAsyncPool(_clpool.AsyncPool):
     - a :class:`CudaMemPool`, or a handle (cudaMemPool_t) as an int, for the current device alone;
     - a sequence of these, one for each device.
 
-    A device's current pool stays as it is, where CuPy changes it. Raises clpool.NotSupported without
-    a driver, ValueError or clpool.LogicError for handles that are none.
+    A device's current pool stays as it is, where CuPy changes it. Raises clpool.NotSupported
+    without a driver, ValueError or clpool.LogicError for handles that are none.
     """
 
     __slots__ = ("_cupy",)
