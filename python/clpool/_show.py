@@ -133,7 +133,8 @@ def set_up() -> None:
     }
     if hasattr(_clpool, "PooledBuffer"):
         looks[_clpool.PooledBuffer] = _buffer
-        looks[_clpool.PooledSVM] = _svm
+        if isinstance(_clpool.PooledSVM, type):
+            looks[_clpool.PooledSVM] = _svm
         setattr(_clpool.PooledBuffer, "__init__", _refuse_making)  # noqa: B010
     for kind, look in looks.items():
         kind.__repr__ = _repr_with(look)
