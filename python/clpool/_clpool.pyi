@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from types import GenericAlias
-from typing import Any, ClassVar, Generic, Literal, NoReturn, SupportsIndex, final
+from typing import Any, ClassVar, Generic, Literal, NoReturn, SupportsIndex, final, overload
 
 import pyopencl as cl
 from typing_extensions import Self, TypeVar
@@ -132,14 +132,23 @@ class AsyncPool:
     def get_limit(self) -> int: ...
 
 @final
-class CallbackAllocator(Allocator[Any]):
+class CallbackAllocator(Allocator[_M_co]):
+    @overload
     def __new__(
         cls,
         allocate: Callable[[int], Any],
         free: Callable[[Any, int], object] | None = None,
         *,
-        kind: Literal["address", "host", "buffer"] = "address",
-    ) -> Self: ...
+        kind: Literal["address", "host"] = "address",
+    ) -> CallbackAllocator[Memory]: ...
+    @overload
+    def __new__(
+        cls,
+        allocate: Callable[[int], Any],
+        free: Callable[[Any, int], object] | None = None,
+        *,
+        kind: Literal["buffer"],
+    ) -> CallbackAllocator[PooledBuffer]: ...
 
 @final
 class ArenaAllocator(Allocator[_M_co]):

@@ -321,7 +321,7 @@ static PyObject *allocator_context(PyObject *self, void *closure)
 {
   (void)closure;
   Allocator *me = (Allocator *)self;
-  if (me->context == NULL && me->kind == MEMORY_CL_MEM)
+  if (me->context == NULL && me->queue != NULL && me->kind == MEMORY_CL_MEM)
     return PyObject_GetAttrString(me->queue, "context");
   PyObject *context = me->context == NULL ? Py_None : me->context;
   Py_INCREF(context);

@@ -112,6 +112,7 @@ def test_buffers(context, queue):
     allocator = clpool.CallbackAllocator(
         lambda size: cl.Buffer(context, cl.mem_flags.READ_WRITE, size), kind="buffer"
     )
+    assert (allocator.context, allocator.queue, allocator.device) == (None, None, None)
     pool = clpool.MemoryPool(allocator)
     x = cla.arange(queue, 1000, dtype=np.float32, allocator=pool)
     assert ((2 * x).get() == 2 * np.arange(1000, dtype=np.float32)).all()

@@ -139,7 +139,8 @@ def host() -> None:
     memory.release()
     arena = clpool.ArenaAllocator(clpool.SimulatedAllocator(1 << 30), reserve_bytes=1 << 20)
     assert_type(clpool.MemoryPool(arena, initial_pool_size=None)(5), clpool.Memory)
-    clpool.MemoryPool(clpool.CallbackAllocator(bytearray, lambda memory, size: None, kind="host"))
+    own = clpool.CallbackAllocator(bytearray, lambda memory, size: None, kind="host")
+    assert_type(clpool.MemoryPool(own)(5), clpool.Memory)
     arena.reserve(0)
     print(arena.get_stats()["segments"], arena.dump())
     allocators: list[clpool.Allocator] = [arena, clpool.HostAllocator()]
