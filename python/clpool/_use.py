@@ -114,11 +114,12 @@ class use:
         except KeyError:
             pass
         with _lock:
-            _put()  # loopy may have been imported
+            if _defaults:
+                _put()  # loopy may have been imported
         found = None
         if self._context is None or self._context == queue.context:
             found = self._on(queue)
-        if len(self._of_queues) == _MOST_QUEUES:
+        if len(self._of_queues) >= _MOST_QUEUES:
             self._of_queues.clear()
         self._of_queues[queue] = found
         return found
@@ -133,9 +134,7 @@ class _Set(use):
             raise TypeError("give the pool itself: each array is in the order of its own queue")
         if isinstance(allocator, _clpool.MemoryPool):
             super().__init__(allocator)
-        elif (
-            not callable(allocator) or isinstance(allocator, (type, _clpool.ArenaAllocator))
-        ):
+        elif not callable(allocator) or isinstance(allocator, (type, _clpool.ArenaAllocator)):
             raise TypeError(
                 "allocator must be a pool, such as clpool.MemoryPool("
                 "clpool.ImmediateAllocator(queue)), another function of a size, or None, "
