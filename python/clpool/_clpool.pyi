@@ -6,6 +6,8 @@ from typing import Any, ClassVar, Literal, SupportsIndex
 
 import pyopencl as cl
 
+from typing_extensions import Self
+
 from clpool._set_up import PoolStats
 
 class Allocator:
@@ -55,14 +57,14 @@ class CudaMemPool:
     reuse_follow_event_dependencies: bool
     reuse_allow_opportunistic: bool
     reuse_allow_internal_dependencies: bool
-    def __init__(
-        self,
+    def __new__(
+        cls,
         device: int = 0,
         *,
         numa_node: int | None = None,
         max_bytes: SupportsIndex = 0,
         handle_types: int = 0,
-    ) -> None: ...
+    ) -> CudaMemPool: ...
     @staticmethod
     def default(device: int = 0) -> CudaMemPool: ...
     @staticmethod
@@ -97,7 +99,7 @@ class CudaMemPool:
     def free_pointer(pointer: int, stream: Any | None = None) -> None: ...
 
 class AsyncPool:
-    def __new__(cls, mempools: tuple[CudaMemPool, ...] | str) -> AsyncPool: ...
+    def __new__(cls, mempools: tuple[CudaMemPool, ...] | str, /) -> Self: ...
     def _malloc(self, size: SupportsIndex, stream: Any | None, /) -> int: ...
     def _free(self, pointer: int, stream: Any | None, /) -> None: ...
     def _free_all_blocks(self, stream: Any | None, /) -> None: ...

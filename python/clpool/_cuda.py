@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import importlib
+import operator
 from collections.abc import Sequence
-from typing import Any, Union
+from typing import Any, SupportsIndex, Union
 
 from clpool import _clpool
 from clpool._clpool import CudaMemPool
@@ -21,14 +23,14 @@ class MemoryAsync:
 
     __slots__ = ("__weakref__", "_pool", "ptr", "size", "stream")
 
-    def __init__(self, pool: MemoryAsyncPool, size: int, stream: Any | None):
+    def __init__(self, pool: MemoryAsyncPool, size: SupportsIndex, stream: Any | None) -> None:
         self.ptr = 0
         self.ptr = pool._malloc(size, stream)
-        self.size = size
+        self.size = operator.index(size)
         self.stream = stream
         self._pool = pool
 
-    def __del__(self):
+    def __del__(self) -> None:
         if self.ptr:
             self._pool._free(self.ptr, self.stream)
 
@@ -47,26 +49,29 @@ class MemoryAsyncPool(_clpool.AsyncPool):
     - a :class:`CudaMemPool`, or a handle (cudaMemPool_t) as an int, for the current device alone;
     - a sequence of these, one for each device.
 
-    A device's current pool stays as it is, where CuPy changes it. Raises clpool.NotSupported without
-    a driver, ValueError or clpool.LogicError for handles that are none.
+    A device's current pool stays as it is, where CuPy changes it. Raises clpool.NotSupported
+    without a driver; ValueError, TypeError or clpool.LogicError for handles that are none.
     """
 
     __slots__ = ("_cupy",)
+    _cupy: Any
 
-    def __new__(cls, pool_handles: _Handle | Sequence[_Handle] = "current"):
+    def __new__(
+        cls, pool_handles: _Handle | Sequence[_Handle] = "current"
+    ) -> MemoryAsyncPool:
+        mempools: tuple[CudaMemPool, ...] | str
         if isinstance(pool_handles, str) and pool_handles in ("current", "default"):
             mempools = pool_handles
         else:
             mempools = tuple(_mempools_of(pool_handles))
         self = super().__new__(cls, mempools)
         try:
-            import cupy
+            self._cupy = importlib.import_module("cupy")
         except ImportError:
-            cupy = None
-        self._cupy = cupy
+            self._cupy = None
         return self
 
-    def malloc(self, size: int):
+    def malloc(self, size: SupportsIndex) -> Any:
         """Memory of so many bytes on the current device, in the order of CuPy's current stream: a
         cupy.cuda.MemoryPointer. Without CuPy, a :class:`MemoryAsync` in the order of the legacy
         default stream. Raises clpool.MemoryError if there is no memory, after waiting for all work
@@ -75,7 +80,7 @@ class MemoryAsyncPool(_clpool.AsyncPool):
             return MemoryAsync(self, size, None)
         cuda = self._cupy.cuda
         memory = MemoryAsync(self, size, cuda.get_current_stream())
-        owner = cuda.UnownedMemory(memory.ptr, size, memory, cuda.runtime.getDevice())
+        owner = cuda.UnownedMemory(memory.ptr, memory.size, memory, cuda.runtime.getDevice())
         return cuda.MemoryPointer(owner, 0)
 
     def free_all_blocks(self, stream: Any | None = None) -> None:
@@ -86,7 +91,7 @@ class MemoryAsyncPool(_clpool.AsyncPool):
         self._free_all_blocks(stream)
 
 
-def _mempools_of(handles):
+def _mempools_of(handles: _Handle | Sequence[_Handle]) -> list[CudaMemPool]:
     count = _clpool.cuda_device_count()
     if isinstance(handles, str):
         handles = [handles] * count
@@ -97,7 +102,7 @@ def _mempools_of(handles):
     return [_mempool_of(handle, device) for device, handle in enumerate(handles)]
 
 
-def _mempool_of(handle, device: int) -> CudaMemPool:
+def _mempool_of(handle: _Handle, device: int) -> CudaMemPool:
     if handle == "default":
         return CudaMemPool.default(device)
     if handle == "current":

@@ -426,7 +426,7 @@ int clpool_add_allocators(PyObject *module)
                 "Addresses without memory, out of memory past so many bytes; 0 for no bound.",
                 NULL) < 0 ||
       add_class(module, "clpool.CudaAsyncAllocator", cuda_async_new,
-                "CudaAsyncAllocator(device=0, stream=None, mempool='default')\n\n"
+                "CudaAsyncAllocator(device=0, stream=None, mempool='default')\n--\n\n"
                 "CUDA's stream-ordered memory (cudaMallocAsync) of a device, told by its\n"
                 "ordinal. The stream is the home stream, None for the legacy default stream.\n"
                 "mempool is the driver's memory pool to take from: a CudaMemPool, or the device's\n"

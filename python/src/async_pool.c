@@ -197,27 +197,29 @@ static PyObject *device_count(PyObject *module, PyObject *unused)
 /* --- The type --------------------------------------------------------------------------------- */
 
 static PyMethodDef methods[] = {
-    {"_malloc", pool_malloc, METH_VARARGS, NULL},
-    {"_free", pool_free, METH_VARARGS, NULL},
-    {"_free_all_blocks", free_all_blocks, METH_O, NULL},
+    {"_malloc", pool_malloc, METH_VARARGS, "_malloc($self, size, stream, /)\n--\n\n"},
+    {"_free", pool_free, METH_VARARGS, "_free($self, pointer, stream, /)\n--\n\n"},
+    {"_free_all_blocks", free_all_blocks, METH_O, "_free_all_blocks($self, stream, /)\n--\n\n"},
     {"n_free_blocks", n_free_blocks, METH_NOARGS,
-     "n_free_blocks()\n\nRaises clpool.NotSupported, which is a NotImplementedError too: the\n"
+     "n_free_blocks($self, /)\n--\n\nRaises clpool.NotSupported, which is a NotImplementedError "
+     "too: the\n"
      "driver does not count its free blocks."},
     {"used_bytes", used_bytes, METH_NOARGS,
-     "used_bytes() -> int\n\nBytes in use of the current device's memory pool, of all its users.\n"
+     "used_bytes($self, /)\n--\n\nBytes in use of the current device's memory pool, of all its "
+     "users.\n"
      "This, free_bytes and total_bytes raise clpool.NotSupported if the driver does not count."},
     {"free_bytes", free_bytes, METH_NOARGS,
-     "free_bytes() -> int\n\nBytes that the memory pool has taken from the device and nobody "
+     "free_bytes($self, /)\n--\n\nBytes that the memory pool has taken from the device and nobody "
      "uses."},
     {"total_bytes", total_bytes, METH_NOARGS,
-     "total_bytes() -> int\n\nBytes that the memory pool has taken from the device."},
+     "total_bytes($self, /)\n--\n\nBytes that the memory pool has taken from the device."},
     {"set_limit", (PyCFunction)(void (*)(void))set_limit, METH_VARARGS | METH_KEYWORDS,
-     "set_limit(size=None, fraction=None)\n\n"
+     "set_limit($self, size=None, fraction=None)\n--\n\n"
      "The most bytes that this pool hands out on the current device, or a part of its memory,\n"
      "0 to 1; neither, or 0, for no limit. What would pass it raises clpool.LimitExceeded.\n"
      "Raises clpool.LogicError if both are given, or for a fraction outside of 0 to 1."},
     {"get_limit", get_limit, METH_NOARGS,
-     "get_limit() -> int\n\nThe current device's limit in bytes, 0 for none."},
+     "get_limit($self, /)\n--\n\nThe current device's limit in bytes, 0 for none."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -228,6 +230,7 @@ static PyGetSetDef properties[] = {
 };
 
 static PyType_Slot slots[] = {
+    {Py_tp_doc, "AsyncPool(mempools, /)\n--\n\n"},
     {Py_tp_new, pool_new},
     {Py_tp_dealloc, pool_dealloc},
     {Py_tp_methods, methods},
@@ -239,7 +242,7 @@ static PyType_Spec spec = {"clpool._clpool.AsyncPool", sizeof(AsyncPool), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
 
 static PyMethodDef functions[] = {
-    {"cuda_device_count", device_count, METH_NOARGS, NULL},
+    {"cuda_device_count", device_count, METH_NOARGS, "cuda_device_count($module, /)\n--\n\n"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -363,62 +363,63 @@ static PyObject *mempool_repr(PyObject *self)
 
 static PyMethodDef methods[] = {
     {"default", WITH_KEYWORDS(get_default) | METH_STATIC,
-     "default(device=0) -> CudaMemPool\n\n"
+     "default(device=0)\n--\n\n"
      "The pool that came with a device (cudaDeviceGetDefaultMemPool). Raises clpool.NotSupported\n"
      "if the device has no memory pools."},
     {"current", WITH_KEYWORDS(get_current) | METH_STATIC,
-     "current(device=0) -> CudaMemPool\n\n"
+     "current(device=0)\n--\n\n"
      "The pool that cudaMallocAsync takes memory from (cudaDeviceGetMemPool). Raises\n"
      "clpool.NotSupported if the device has no memory pools."},
     {"from_handle", from_handle, METH_O | METH_STATIC,
-     "from_handle(handle) -> CudaMemPool\n\n"
+     "from_handle(handle, /)\n--\n\n"
      "The pool of a cudaMemPool_t, an int, which stays its owner's and must exist: the driver\n"
      "may crash on another number."},
     {"import_fd", import_fd, METH_O | METH_STATIC,
-     "import_fd(fd) -> CudaMemPool\n\n"
+     "import_fd(fd, /)\n--\n\n"
      "The pool behind a descriptor that another process exported. You may close it afterwards.\n"
      "Raises clpool.LogicError if it is no descriptor of a pool."},
     {"import_fabric", import_fabric, METH_O | METH_STATIC,
-     "import_fabric(handle) -> CudaMemPool\n\n"
+     "import_fabric(handle, /)\n--\n\n"
      "The pool of what export_fabric gave, bytes. Raises clpool.NotSupported without a fabric."},
     {"set_current", WITH_KEYWORDS(set_current),
-     "set_current(device=0)\n\n"
+     "set_current($self, device=0)\n--\n\n"
      "Makes it the pool of cudaMallocAsync on its device, for the whole process\n"
      "(cudaDeviceSetMemPool). When this object ends, the device has its default pool again.\n"
      "Raises clpool.LogicError if the pool is of other memory, or imported."},
     {"trim_to", trim_to, METH_O,
-     "trim_to(size)\n\n"
+     "trim_to($self, size, /)\n--\n\n"
      "Gives unused memory to the device until so many bytes are reserved (cudaMemPoolTrimTo).\n"
      "What was freed counts as unused once the host has synchronized with its stream."},
     {"reset_peaks", reset_peaks, METH_NOARGS,
-     "reset_peaks()\n\n"
+     "reset_peaks($self, /)\n--\n\n"
      "Sets both peaks to what is reserved and used now, for all users of the pool. Raises\n"
      "clpool.NotSupported if the driver is older than CUDA 11.3."},
     {"get_access", get_access, METH_VARARGS,
-     "get_access(device) -> str\n\n"
+     "get_access($self, device, /)\n--\n\n"
      "What a device may do with the pool's memory: 'rw' read and write, 'r' read, '' nothing."},
     {"set_access", set_access, METH_VARARGS,
-     "set_access(device, access)\n\n"
+     "set_access($self, device, access, /)\n--\n\n"
      "Lets a device use all of the pool's memory (cudaMemPoolSetAccess): 'rw', 'r' or ''. Raises\n"
      "clpool.NotSupported if it cannot reach the memory, or owns it and would lose access."},
     {"export_fd", export_fd, METH_NOARGS,
-     "export_fd() -> int\n\n"
+     "export_fd($self, /)\n--\n\n"
      "A file descriptor of the pool for other processes, yours to send (SCM_RIGHTS) and close.\n"
      "Raises clpool.LogicError if the pool was made without POSIX_FD in handle_types."},
     {"export_fabric", export_fabric, METH_NOARGS,
-     "export_fabric() -> bytes\n\n"
+     "export_fabric($self, /)\n--\n\n"
      "A handle of the pool for other processes and machines, 64 bytes. Raises\n"
      "clpool.NotSupported without a fabric."},
     {"export_pointer", export_pointer, METH_VARARGS | METH_STATIC,
-     "export_pointer(pointer) -> bytes\n\n"
-     "Memory of an exported pool for a process that imported the pool, 64 bytes. Free the memory\n"
+     "export_pointer(pointer, /)\n--\n\n"
+     "Memory of an exported pool, an address, for a process that imported the pool: 64 bytes. Free "
+     "the memory\n"
      "when the importers are done with it. Raises clpool.LogicError for other memory."},
     {"import_pointer", import_pointer, METH_O,
-     "import_pointer(shared) -> int\n\n"
+     "import_pointer($self, shared, /)\n--\n\n"
      "The address here of memory that another process exported. Give it up by free_pointer.\n"
      "Raises clpool.LogicError if this pool is not the imported one that it belongs to."},
     {"free_pointer", WITH_KEYWORDS(free_pointer) | METH_STATIC,
-     "free_pointer(pointer, stream=None)\n\n"
+     "free_pointer(pointer, stream=None)\n--\n\n"
      "Gives up imported memory, after the work of a stream of CuPy's or PyTorch's (None: the\n"
      "legacy default stream). Raises clpool.LogicError for other memory."},
     {NULL, NULL, 0, NULL},
@@ -455,7 +456,7 @@ static PyGetSetDef properties[] = {
 
 static PyType_Slot slots[] = {
     {Py_tp_doc,
-     "CudaMemPool(device=0, *, numa_node=None, max_bytes=0, handle_types=0)\n\n"
+     "CudaMemPool(device=0, *, numa_node=None, max_bytes=0, handle_types=0)\n--\n\n"
      "A new memory pool of CUDA's driver (cudaMemPoolCreate), in a device's memory or in that of\n"
      "a NUMA node of the host, which devices use after set_access. Ends with this object; memory\n"
      "that is allocated stays valid.\n\n"

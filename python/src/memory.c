@@ -210,14 +210,14 @@ static PyMethodDef memory_methods[] = {
     {"unbind_from_queue", memory_unbind, METH_NOARGS,
      "unbind_from_queue()\n\nWaits for the queue that the memory is bound to, and unbinds it."},
     {"__dlpack__", (PyCFunction)(void (*)(void))clpool_dlpack, METH_VARARGS | METH_KEYWORDS,
-     "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)\n\n"
+     "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
      "The memory as an array of bytes (uint8), for from_dlpack of numpy, CuPy and PyTorch.\n"
      "release() is a BufferError while such an array exists. Of CUDA's memory, `stream` is the\n"
      "consumer's, which waits for the memory's and is noted as by record_use: None or 1 for the\n"
      "legacy default stream, -1 to order nothing. copy=True works for the host's memory.\n"
      "Raises BufferError for what cannot be had."},
     {"__dlpack_device__", clpool_dlpack_device, METH_NOARGS,
-     "__dlpack_device__() -> (type, id)\n\nDLPack's device: (2, ordinal) for CUDA's memory, "
+     "__dlpack_device__($self, /)\n--\n\nDLPack's device: (2, ordinal) for CUDA's memory, "
      "(1, 0) for\nthe host's and SVM."},
     {NULL, NULL, 0, NULL},
 };
