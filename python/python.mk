@@ -17,10 +17,15 @@ EXTRA_DIST += \
 	python/clpool/_errors.py \
 	python/clpool/_frameworks.py \
 	python/clpool/_hooks.py \
+	python/clpool/_log.py \
 	python/clpool/_patch.py \
 	python/clpool/_profile.py \
 	python/clpool/_set_up.py \
+	python/clpool/_show.py \
+	python/clpool/_summary.py \
 	python/clpool/_tracing.py \
+	python/clpool/_use.py \
+	python/clpool/statistics.py \
 	python/clpool/py.typed \
 	python/examples/timeline.py \
 	python/pyproject.toml \
@@ -30,11 +35,13 @@ EXTRA_DIST += \
 	python/src/arguments.c \
 	python/src/async_pool.c \
 	python/src/buffer_calls.c \
+	python/src/callback_allocator.c \
 	python/src/clpool_module.h \
 	python/src/cuda_mempool.c \
 	python/src/dlpack.c \
 	python/src/errors.c \
 	python/src/hook.c \
+	python/src/log.c \
 	python/src/memory.c \
 	python/src/module.c \
 	python/src/pointer_map.c python/src/pointer_map.h \
@@ -54,22 +61,31 @@ EXTRA_DIST += \
 	python/tests/gpu/run.sh \
 	python/tests/gpu/test_frameworks.py \
 	python/tests/test_array_programs.py \
+	python/tests/test_callback_allocator.py \
 	python/tests/test_convert.py \
 	python/tests/test_cuda.py \
 	python/tests/test_dlpack.py \
 	python/tests/test_errors.py \
 	python/tests/test_hooks.py \
+	python/tests/test_log.py \
 	python/tests/test_memory_pressure.py \
 	python/tests/test_order.py \
 	python/tests/test_patch.py \
 	python/tests/test_pool.py \
 	python/tests/test_process.py \
+	python/tests/test_random_programs.py \
 	python/tests/test_queues.py \
 	python/tests/test_regions.py \
 	python/tests/test_released.py \
+	python/tests/test_shape.py \
+	python/tests/test_statistics.py \
 	python/tests/test_svm.py \
 	python/tests/test_tracing.py \
-	python/tests/wheel.sh
+	python/tests/test_typing.py \
+	python/tests/test_use.py \
+	python/tests/typed_program.py \
+	python/tests/wheel.sh \
+	python/tests/wrong_program.py
 
 check_python = CFLAGS= $(SHELL) $(srcdir)/python/tests/check.sh $(abs_top_srcdir)
 

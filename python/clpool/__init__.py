@@ -11,11 +11,13 @@ pyopencl.MemoryError, LogicError and RuntimeError and carry ``status`` and ``nat
 from __future__ import annotations
 
 import atexit as _atexit
+from typing import TYPE_CHECKING
 
-from clpool import _clpool, _errors, _set_up
+from clpool import _clpool, _errors, _set_up, statistics
 from clpool._clpool import (
     Allocator,
     ArenaAllocator,
+    CallbackAllocator,
     CudaAsyncAllocator,
     CudaMemPool,
     DeferredAllocator,
@@ -40,14 +42,17 @@ from clpool._errors import (
 )
 from clpool._frameworks import cupy_allocator, torch_allocator
 from clpool._hooks import DebugPrintHook, MemoryHook
+from clpool._log import set_log
 from clpool._patch import patch
-from clpool._profile import LineProfileHook
+from clpool._profile import LineProfileHook, OutstandingAllocations
 from clpool._set_up import PoolStats, collect_garbage
-from clpool._tracing import report, trace, tune
+from clpool._summary import memory_summary
+from clpool._tracing import Report, TuneResult, report, trace, tune
+from clpool._use import get_allocator, set_allocator, use
+from clpool.statistics import StatisticsHook
 
 if _set_up.has_pyopencl:
-    from clpool._clpool import PooledBuffer
-    from clpool._set_up import PooledSVM
+    from clpool._clpool import PooledBuffer, PooledSVM
 
 # Before the interpreter ends, buffers that wait for their block to be handed out again go.
 _atexit.register(_clpool.drop_parked)
@@ -55,6 +60,7 @@ _atexit.register(_clpool.drop_parked)
 __all__ = [
     "Allocator",
     "ArenaAllocator",
+    "CallbackAllocator",
     "CudaAsyncAllocator",
     "CudaMemPool",
     "DebugPrintHook",
@@ -72,23 +78,33 @@ __all__ = [
     "MemoryHook",
     "MemoryPool",
     "NotSupported",
+    "OutstandingAllocations",
     "PoolOnQueue",
     "PoolStats",
     "PooledBuffer",
     "PooledSVM",
+    "Report",
     "RuntimeError",
     "SVMAllocator",
     "SVMPool",
     "SimulatedAllocator",
+    "StatisticsHook",
+    "TuneResult",
     "collect_garbage",
     "cupy_allocator",
     "free_all_held",
+    "get_allocator",
+    "memory_summary",
     "patch",
     "report",
+    "set_allocator",
+    "set_log",
+    "statistics",
     "torch_allocator",
     "trace",
     "tune",
+    "use",
 ]
-if not _set_up.has_pyopencl:
+if not TYPE_CHECKING and not _set_up.has_pyopencl:
     __all__.remove("PooledBuffer")
     __all__.remove("PooledSVM")

@@ -17,7 +17,7 @@ import json
 import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple, NoReturn
 
 HEADER = "Thread,Time,Action,Pointer,Size,Stream"
 
@@ -26,11 +26,11 @@ class _PlainUnpickler(pickle.Unpickler):
     """Reads dictionaries, lists, numbers and texts: all that snapshots are made of, and nothing
     that could run."""
 
-    def find_class(self, module, name):
+    def find_class(self, module: str, name: str) -> NoReturn:
         raise ValueError(f"a snapshot has no {module}.{name}")
 
 
-def read_snapshot(file: IO[bytes]) -> dict:
+def read_snapshot(file: IO[bytes]) -> dict[str, Any]:
     """A snapshot, a pickle or JSON, gzipped or not. ValueError: it is none."""
     content = file.read()
     try:
@@ -53,10 +53,10 @@ class Block(NamedTuple):
     address: int
     size: int
     stream: int
-    frames: list[dict]
+    frames: list[dict[str, Any]]
 
 
-def live_blocks(snapshot: dict, device: int) -> Iterator[Block]:
+def live_blocks(snapshot: dict[str, Any], device: int) -> Iterator[Block]:
     """What the program has of a device at the end."""
     for segment in snapshot.get("segments", ()):
         if segment.get("device", 0) != device:
@@ -72,7 +72,7 @@ def live_blocks(snapshot: dict, device: int) -> Iterator[Block]:
             address += block["size"]
 
 
-def only_device(snapshot: dict) -> int:
+def only_device(snapshot: dict[str, Any]) -> int:
     """The only device that has events, or blocks where none has. ValueError: there is none, or
     several."""
     devices = [d for d, events in enumerate(snapshot["device_traces"]) if events]
@@ -96,7 +96,7 @@ class _Stacks:
     def __init__(self) -> None:
         self.numbers: dict[tuple[int, str], int] = {}  # by caller and text
 
-    def define(self, frames: list[dict]) -> Iterator[str]:
+    def define(self, frames: list[dict[str, Any]]) -> Iterator[str]:
         """The lines that define the frames that are new; ``at`` is the stack's number then. A
         snapshot has the innermost frame first."""
         self.at = 0
@@ -152,7 +152,7 @@ def _some(count: int, noun: str) -> str:
 class _Rows:
     """The lines of a trace, without line ends, for a device's events and the blocks at the end."""
 
-    def __init__(self, events: list[dict], at_end: list[Block]):
+    def __init__(self, events: list[dict[str, Any]], at_end: list[Block]):
         self.events = events
         self.at_end = at_end
         self.counts = Counts()
@@ -161,7 +161,9 @@ class _Rows:
         self.stacks = _Stacks()
         self.live: dict[int, int] = {}  # sizes by address
 
-    def _row(self, when: str, action: str, address: int, size: int, stream: int, stack=0) -> str:
+    def _row(
+        self, when: str, action: str, address: int, size: int, stream: int, stack: int = 0
+    ) -> str:
         self.counts.rows += 1
         end = f",{stack}" if self.has_stacks else ""
         pointer = f"{address:#x}" if address else "(nil)"
@@ -185,7 +187,7 @@ class _Rows:
         """
         seen, older = set(), []
         for event in self.events:
-            action, address = event["action"], event.get("addr")
+            action, address = event["action"], event.get("addr", 0)
             if action in ("alloc", "free_requested") and address not in seen:
                 seen.add(address)
                 if action == "free_requested":
@@ -193,7 +195,7 @@ class _Rows:
         older += [block for block in self.at_end if block.address not in seen]
         return sorted(older, key=lambda block: block.address)
 
-    def _event(self, when: str, event: dict) -> Iterator[str]:
+    def _event(self, when: str, event: dict[str, Any]) -> Iterator[str]:
         action, stream, address = event["action"], event.get("stream", 0), event.get("addr", 0)
         if action == "alloc":
             block = Block(address, event["size"], stream, event.get("frames") or [])

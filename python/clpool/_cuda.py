@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-import importlib
 import operator
 from collections.abc import Sequence
-from typing import Any, SupportsIndex, Union
+from typing import TYPE_CHECKING, Any, SupportsIndex, Union
 
 from clpool import _clpool
 from clpool._clpool import CudaMemPool
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _KEEP_ALL = (1 << 64) - 1
 _Handle = Union[str, int, CudaMemPool]
@@ -56,19 +58,18 @@ class MemoryAsyncPool(_clpool.AsyncPool):
     __slots__ = ("_cupy",)
     _cupy: Any
 
-    def __new__(
-        cls, pool_handles: _Handle | Sequence[_Handle] = "current"
-    ) -> MemoryAsyncPool:
-        mempools: tuple[CudaMemPool, ...] | str
+    def __new__(cls, pool_handles: _Handle | Sequence[_Handle] = "current") -> Self:
+        mempools: str | tuple[CudaMemPool, ...]
         if isinstance(pool_handles, str) and pool_handles in ("current", "default"):
             mempools = pool_handles
         else:
             mempools = tuple(_mempools_of(pool_handles))
         self = super().__new__(cls, mempools)
         try:
-            self._cupy = importlib.import_module("cupy")
+            import cupy  # type: ignore[import-not-found, import-untyped, unused-ignore]
         except ImportError:
-            self._cupy = None
+            cupy = None
+        self._cupy = cupy
         return self
 
     def malloc(self, size: SupportsIndex) -> Any:

@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 import builtins
+from typing import TYPE_CHECKING
 
-try:
+if TYPE_CHECKING:
     import pyopencl as cl
-except ImportError:
-    cl = None
+else:
+    try:
+        import pyopencl as cl
+    except ImportError:
+        cl = None
 
 _MEM_OBJECT_ALLOCATION_FAILURE = -4
 
@@ -29,7 +33,10 @@ class _NoPyOpenCL:
         pass
 
 
-_base = _NoPyOpenCL if cl is None else cl
+if TYPE_CHECKING:
+    _base = cl
+else:
+    _base = _NoPyOpenCL if cl is None else cl
 
 
 class _Record:
@@ -68,18 +75,22 @@ class Error(_base.Error):
     native_code = 0
     message = ""
 
-    @property
-    def what(self):
-        made_by_clpool = self.args and isinstance(self.args[0], _Record)
-        code = 0 if not self.is_out_of_memory() else _MEM_OBJECT_ALLOCATION_FAILURE
-        return self.args[0] if made_by_clpool else _Record(str(self), code, bool(code))
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)
 
     @property
-    def code(self) -> int:
+    def what(self) -> _Record:  # type: ignore[override]
+        made_by_clpool = self.args and isinstance(self.args[0], _Record)
+        code = 0 if not self.is_out_of_memory() else _MEM_OBJECT_ALLOCATION_FAILURE
+        own: _Record = self.args[0] if made_by_clpool else _Record(str(self), code, bool(code))
+        return own
+
+    @property
+    def code(self) -> int:  # type: ignore[override]
         return self.what.code()
 
     @property
-    def routine(self) -> str:
+    def routine(self) -> str:  # type: ignore[override]
         return self.what.routine()
 
     def is_out_of_memory(self) -> bool:
@@ -90,7 +101,7 @@ class Error(_base.Error):
         return self.message or Exception.__str__(self)
 
 
-class MemoryError(Error, _base.MemoryError):
+class MemoryError(Error, _base.MemoryError):  # pyright: ignore[reportIncompatibleVariableOverride]
     """There is no memory, of the device or the host."""
 
 
@@ -98,11 +109,13 @@ class LimitExceeded(MemoryError):
     """The pool's limit leaves no room."""
 
 
-class LogicError(Error, _base.LogicError):
+class LogicError(Error, _base.LogicError):  # pyright: ignore[reportIncompatibleVariableOverride]
     """An argument is wrong, or the object was released."""
 
 
-class RuntimeError(Error, _base.RuntimeError, builtins.RuntimeError):
+class RuntimeError(  # pyright: ignore[reportIncompatibleVariableOverride]
+    Error, _base.RuntimeError, builtins.RuntimeError
+):
     """What went wrong lies outside of the program."""
 
 
@@ -131,3 +144,17 @@ def make(status: int, native_code: int, name: str, message: str) -> Error:
     error.native_code = native_code
     error.message = message
     return error
+
+
+def misuse(status: str, message: str) -> Error:
+    """The exception for a call at the wrong moment."""
+    return make({"CLP_BUSY": 7, "CLP_NOT_FOUND": 8}[status], 0, status, message)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an exception means that memory is missing: Python's, PyOpenCL's, or one of theirs."""
+    if isinstance(error, (builtins.MemoryError, _base.MemoryError)):
+        return True
+    if not isinstance(error, _base.Error):
+        return False
+    return bool(error.is_out_of_memory())  # type: ignore[attr-defined]

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from clpool import _clpool
 
 
-def cupy_allocator(pool):
+def cupy_allocator(pool: _clpool.MemoryPool) -> Callable[[int], Any]:
     """A function for ``cupy.cuda.set_allocator``: CuPy's arrays on ``pool``, a MemoryPool on a
     :class:`CudaAsyncAllocator`, in the order of CuPy's current stream. ::
 
@@ -16,14 +19,14 @@ def cupy_allocator(pool):
     Streams that it has met are kept, as the pool may need them. It raises ValueError where another
     device than the pool's is current, and clpool.NotSupported on the per-thread default stream.
     """
-    import cupy
+    import cupy  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     device = pool.allocator.device
     if device is None:
         raise ValueError("the pool must be on a clpool.CudaAsyncAllocator")
-    of_streams = {}
+    of_streams: dict[int, _clpool.PoolOnQueue] = {}
 
-    def allocate(size: int):
+    def allocate(size: int) -> Any:
         current = cupy.cuda.runtime.getDevice()
         if current != device:
             raise ValueError(f"the pool is of device {device}, and {current} is current")
@@ -38,7 +41,7 @@ def cupy_allocator(pool):
     return allocate
 
 
-def torch_allocator(*pools):
+def torch_allocator(*pools: _clpool.MemoryPool) -> Any:
     """PyTorch's memory on ``pools``, one for each device, each on a :class:`CudaAsyncAllocator`: a
     ``torch.cuda.memory.CUDAPluggableAllocator``. To be used before the first tensor::
 
@@ -49,7 +52,7 @@ def torch_allocator(*pools):
     """
     import ctypes
 
-    import torch
+    import torch  # type: ignore[import-not-found, unused-ignore]
 
     for pool in pools:
         _clpool.set_torch_pool(pool)

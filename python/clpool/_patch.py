@@ -3,8 +3,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import clpool
 from clpool import _set_up
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _NAMES = (
     "DeferredAllocator",
@@ -31,9 +36,9 @@ class patch:
     """
 
     _in_place: list[patch] = []
-    _own: dict = {}  # PyOpenCL's classes, while there is any in place
+    _own: dict[str, type] = {}  # PyOpenCL's classes, while there is any in place
 
-    def __init__(self, **options):
+    def __init__(self, **options: Any) -> None:
         if not _set_up.has_pyopencl:
             raise ImportError("pyopencl is not installed")
         import pyopencl.tools
@@ -58,25 +63,36 @@ class patch:
             self._in_place.remove(self)
             self._put()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.undo()
 
 
-def _with_options(replacement, options):
+def _with_options(replacement: type, options: dict[str, Any]) -> type:
     if not options or replacement not in (clpool.MemoryPool, clpool.SVMPool):
         return replacement
 
-    class WithOptions(type):
-        def __call__(cls, *args, **keywords):
-            told = (*_POSITIONAL[: len(args)], *keywords)
-            defaults = {name: options[name] for name in options if name not in told}
-            return replacement(*args, **defaults, **keywords)
+    def told(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
+        own = (*_POSITIONAL[: len(arguments)], *keywords)
+        return {**{name: options[name] for name in options if name not in own}, **keywords}
 
-        def __instancecheck__(cls, pool):
-            return isinstance(pool, replacement)
+    class OfPatch(type):
+        """Makes and knows pools of the plain class, and otherwise those of classes derived from
+        the one below."""
 
-    # A class, since programs ask isinstance, and annotate with it.
-    return WithOptions(replacement.__name__, (), {"__doc__": replacement.__doc__})
+        def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
+            if cls is made:
+                return replacement(*arguments, **told(arguments, keywords))
+            return super().__call__(*arguments, **keywords)
+
+        def __instancecheck__(cls, pool: object) -> bool:
+            return isinstance(pool, replacement) if cls is made else super().__instancecheck__(pool)
+
+    def __init__(self: Any, *arguments: Any, **keywords: Any) -> None:
+        replacement.__init__(self, *arguments, **told(arguments, keywords))
+
+    members = {"__doc__": replacement.__doc__, "__init__": __init__, "__module__": "clpool"}
+    made = OfPatch(replacement.__name__, (replacement,), members)
+    return made

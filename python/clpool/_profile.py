@@ -6,29 +6,50 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterable
-from typing import Literal, TextIO
+from collections.abc import Callable, Iterable, Iterator
+from typing import Literal, NamedTuple, TextIO
 
 from clpool._hooks import MemoryHook
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
+class OutstandingAllocations(NamedTuple):
+    """What one line of Python has in use: ``bytes`` as the pool rounds them, in so many
+    ``blocks``."""
+
+    file: str
+    line: int
+    function: str
+    bytes: int
+    blocks: int
+
+
 class _Frame:
     """A line that was reached on one way, and the bytes of all that it led to."""
 
-    __slots__ = ("acquired", "at_peak", "callees", "in_use", "peak", "used", "where")
+    __slots__ = ("acquired", "at_peak", "blocks", "callees", "in_use", "peak", "used", "where")
 
-    def __init__(self, where):
+    def __init__(self, where: tuple[str, int, str] | None):
         self.where = where  # (file, line, function)
         self.used = 0
         self.acquired = 0
         self.in_use = 0
-        self.at_peak = self.peak = 0  # what in_use was when the root's was `peak`
-        self.callees: dict = {}
+        self.blocks = 0  # whose bytes in_use has
+        # What in_use and blocks were when the root's in_use was `peak`.
+        self.at_peak: tuple[int, int] = (0, 0)
+        self.peak = 0
+        self.callees: dict[tuple[str, int, str], _Frame] = {}
+
+    def own(self, figures: Callable[[_Frame], tuple[int, ...]]) -> tuple[int, ...]:
+        """The figures of just this line."""
+        return tuple(
+            total - sum(of_callees)
+            for total, *of_callees in zip(figures(self), *map(figures, self.callees.values()))
+        )
 
 
-def _human(size: int) -> str:
+def human(size: int) -> str:
     amount = float(size)
     for unit in ("B", "KB", "MB", "GB", "TB", "PB", "EB"):
         if amount < 1024:
@@ -62,49 +83,52 @@ class LineProfileHook(MemoryHook):
     a release, the memory stays in use until the pool hands out the same ``pmem_id`` again.
     """
 
-    name = "LineProfileHook"
+    name: str = "LineProfileHook"
 
     def __init__(self, max_depth: int = 0):
         self.max_depth = max_depth
         self._root = _Frame(None)
         self._peak = 0
-        self._requests: dict = {}  # by thread: the frames of the request that it is in
-        self._buffers: dict = {}  # by pmem_id: frames and bytes of what is in use
+        # By thread: the frames of the request that it is in.
+        self._requests: dict[int, list[_Frame]] = {}
+        # By pmem_id: frames and bytes of what is in use.
+        self._buffers: dict[int, tuple[list[_Frame], int]] = {}
         self._lock = threading.RLock()
 
-    def malloc_preprocess(self, **kwargs) -> None:
+    def malloc_preprocess(self, **kwargs: int) -> None:
         with self._lock:
             way = self._requests[threading.get_ident()] = self._way()
             for frame in way:
                 frame.used += kwargs["mem_size"]
 
-    def malloc_postprocess(self, **kwargs) -> None:
+    def malloc_postprocess(self, **kwargs: int) -> None:
         with self._lock:
             # Not there after a request inside this one.
             way = self._requests.pop(threading.get_ident(), None) or self._way()
             if kwargs["pmem_id"]:
                 self._end_use(kwargs["pmem_id"])
                 self._buffers[kwargs["pmem_id"]] = way, kwargs["mem_size"]
-                self._change_in_use(way, kwargs["mem_size"])
+                self._change_in_use(way, kwargs["mem_size"], 1)
 
-    def alloc_postprocess(self, **kwargs) -> None:
+    def alloc_postprocess(self, **kwargs: int) -> None:
         with self._lock:
             for frame in self._way() if kwargs["mem_ptr"] else ():
                 frame.acquired += kwargs["mem_size"]
 
-    def free_preprocess(self, **kwargs) -> None:
+    def free_preprocess(self, **kwargs: int) -> None:
         with self._lock:
             self._end_use(kwargs["pmem_id"])
 
     def _end_use(self, pmem_id: int) -> None:
-        way, size = self._buffers.pop(pmem_id, ((), 0))
-        self._change_in_use(way, -size)
+        way, size = self._buffers.pop(pmem_id, ([], 0))
+        self._change_in_use(way, -size, -1)
 
-    def _change_in_use(self, way: Iterable[_Frame], change: int) -> None:
+    def _change_in_use(self, way: Iterable[_Frame], change: int, blocks: int) -> None:
         for frame in way:
             if frame.peak != self._peak:
-                frame.at_peak, frame.peak = frame.in_use, self._peak
+                frame.at_peak, frame.peak = (frame.in_use, frame.blocks), self._peak
             frame.in_use += change
+            frame.blocks += blocks
         self._peak = max(self._peak, self._root.in_use)
 
     def _way(self) -> list[_Frame]:
@@ -131,8 +155,22 @@ class LineProfileHook(MemoryHook):
     def _figures(self, frame: _Frame, view: str) -> tuple[int, ...]:
         if view == "sums":
             return frame.used, frame.acquired
+        return self._in_use(frame, view)[:1]
+
+    def _in_use(self, frame: _Frame, view: str) -> tuple[int, int]:
+        """Bytes and blocks."""
         has_changed = view == "peak" and frame.peak == self._peak
-        return (frame.at_peak if has_changed else frame.in_use,)
+        return frame.at_peak if has_changed else (frame.in_use, frame.blocks)
+
+    def _frames(self) -> Iterator[tuple[tuple[str, ...], _Frame]]:
+        """Each frame with the stack that leads to it, callers first."""
+        pending: list[tuple[tuple[str, ...], _Frame]] = [((), self._root)]
+        while pending:
+            stack, frame = pending.pop()
+            if frame.where is not None:
+                stack += ("{}:{}:{}".format(*frame.where),)
+            yield stack, frame
+            pending.extend((stack, callee) for callee in reversed(frame.callees.values()))
 
     def print_report(
         self, file: TextIO | None = None, view: Literal["sums", "now", "peak"] = "sums"
@@ -142,15 +180,12 @@ class LineProfileHook(MemoryHook):
         are left out. ValueError: another view."""
         _check(view)
         text = ""
-        pending = [(0, self._root)]
         with self._lock:
-            while pending:
-                depth, frame = pending.pop()
-                where = "_root" if frame.where is None else "{}:{}:{}".format(*frame.where)
+            for stack, frame in self._frames():
                 figures = self._figures(frame, view)
-                if depth == 0 or view == "sums" or any(figures):
-                    text += f"{'  ' * depth}{where} ({', '.join(map(_human, figures))})\n"
-                pending.extend((depth + 1, callee) for callee in reversed(frame.callees.values()))
+                if not stack or view == "sums" or any(figures):
+                    where = stack[-1] if stack else "_root"
+                    text += f"{'  ' * len(stack)}{where} ({', '.join(map(human, figures))})\n"
         print(text, end="", file=file, flush=True)
 
     def write_folded(self, file: TextIO, view: Literal["sums", "now", "peak"] = "sums") -> None:
@@ -159,15 +194,39 @@ class LineProfileHook(MemoryHook):
         ValueError: another view."""
         _check(view)
         text = ""
-        pending = [((), self._root)]
         with self._lock:
-            while pending:
-                stack, frame = pending.pop()
-                if frame.where is not None:
-                    stack += ("{}:{}:{}".format(*frame.where).replace(";", ":"),)
-                own = self._figures(frame, view)[0]
-                own -= sum(self._figures(callee, view)[0] for callee in frame.callees.values())
+            for stack, frame in self._frames():
+                own = frame.own(lambda one: self._figures(one, view))[0]
                 if own > 0:
-                    text += f"{';'.join(stack) or '_root'} {own}\n"
-                pending.extend((stack, callee) for callee in reversed(frame.callees.values()))
+                    names = (name.replace(";", ":") for name in stack)
+                    text += f"{';'.join(names) or '_root'} {own}\n"
         print(text, end="", file=file, flush=True)
+
+    def outstanding_allocations(
+        self, view: Literal["now", "peak"] = "now"
+    ) -> list[OutstandingAllocations]:
+        """What each line has in use, now or at the peak, the most bytes first. A line is the
+        innermost one of the frames that are kept; ``("_root", 0, "")`` stands for allocations
+        without any. ValueError: another view."""
+        if view not in ("now", "peak"):
+            raise ValueError(f"view is {view!r}: neither 'now' nor 'peak'")
+        of_lines: dict[tuple[str, int, str] | None, tuple[int, int]] = {}
+        with self._lock:
+            for _, frame in self._frames():
+                own = frame.own(lambda one: self._in_use(one, view))
+                if own[1]:
+                    size, blocks = of_lines.get(frame.where, (0, 0))
+                    of_lines[frame.where] = size + own[0], blocks + own[1]
+        lines = [
+            OutstandingAllocations(*(where or ("_root", 0, "")), *figures)
+            for where, figures in of_lines.items()
+        ]
+        return sorted(lines, key=lambda line: -line.bytes)
+
+    def get_outstanding_allocations_str(self, view: Literal["now", "peak"] = "now") -> str:
+        """The same as text, ``file:line:function (bytes, blocks)`` a line
+        (rmm.mr.TrackingResourceAdaptor)."""
+        return "".join(
+            f"{line.file}:{line.line}:{line.function} ({human(line.bytes)}, {line.blocks})\n"
+            for line in self.outstanding_allocations(view)
+        )

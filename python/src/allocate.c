@@ -69,7 +69,14 @@ static clp_buffer *allocate_slowly(Pool *pool, size_t bytes)
 {
   clp_buffer *buffer;
   clp_status status;
-  PyThreadState *state = traces_stacks() ? NULL : PyEval_SaveThread();
+  if (clpool_inner(pool) == NULL)
+    return clpool_check(CLP_SUCCESS), NULL;
+  const Allocator *allocator = clpool_root(pool)->allocator;
+  if (clpool_refuse_inside_callback(allocator) < 0)
+    return NULL;
+  /* Another thread may need the lock for a callback that this one would wait for. */
+  bool keeps_lock = traces_stacks() && !clpool_calls_back(allocator);
+  PyThreadState *state = keeps_lock ? NULL : PyEval_SaveThread();
   if (pool->stream == NULL)
     status = clp_pool_allocate(pool->pool, bytes, &buffer);
   else

@@ -2,8 +2,11 @@
 /* clpool.Allocator and the classes derived from it: one for each constructor of libclpool's. */
 #include "clpool_module.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 PyTypeObject *clpool_allocator_type;
-static PyTypeObject *arena_type;
+PyTypeObject *clpool_arena_type;
 
 static void allocator_dealloc(PyObject *self)
 {
@@ -15,9 +18,11 @@ static void allocator_dealloc(PyObject *self)
     Py_BEGIN_ALLOW_THREADS
     clp_allocator_release(allocator);
     Py_END_ALLOW_THREADS
+    clpool_report_kept();
   }
   Py_XDECREF(me->context);
   Py_XDECREF(me->queue);
+  Py_XDECREF(me->upstream);
   Py_XDECREF(me->mempool);
   type->tp_free(self);
   Py_DECREF(type);
@@ -28,6 +33,7 @@ static int allocator_traverse(PyObject *self, visitproc visit, void *arg)
   Allocator *me = (Allocator *)self;
   Py_VISIT(me->context);
   Py_VISIT(me->queue);
+  Py_VISIT(me->upstream);
   Py_VISIT(Py_TYPE(self));
   return 0;
 }
@@ -80,7 +86,12 @@ static PyObject *deferred_new(PyTypeObject *type, PyObject *args, PyObject *keyw
   Py_BEGIN_ALLOW_THREADS
   status = clp_cl_deferred_allocator_create(handle, flags, &allocator);
   Py_END_ALLOW_THREADS
-  return made(type, status, allocator, MEMORY_CL_MEM, NULL);
+  Allocator *self = (Allocator *)made(type, status, allocator, MEMORY_CL_MEM, NULL);
+  if (self != NULL) {
+    Py_INCREF(context);
+    self->context = context;
+  }
+  return (PyObject *)self;
 }
 
 static PyObject *immediate_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
@@ -191,21 +202,25 @@ static PyObject *cuda_async_new(PyTypeObject *type, PyObject *args, PyObject *ke
 }
 
 static PyObject *made_arena(PyTypeObject *type, clp_status status, clp_allocator *arena,
-                            const Allocator *below)
+                            Allocator *below)
 {
   Allocator *self = (Allocator *)made(type, status, arena, below->kind, below->queue);
   if (self != NULL) {
+    Py_XINCREF(below->context);
+    self->context = below->context;
     self->direct = false;
     self->device = below->device;
+    Py_INCREF(below);
+    self->upstream = below;
     Py_XINCREF(below->mempool);
     self->mempool = below->mempool;
   }
   return (PyObject *)self;
 }
 
-PyObject *clpool_arena_of(clp_allocator *arena, const Allocator *below)
+PyObject *clpool_arena_of(clp_allocator *arena, Allocator *below)
 {
-  return made_arena(arena_type, CLP_SUCCESS, clp_allocator_retain(arena), below);
+  return made_arena(clpool_arena_type, CLP_SUCCESS, clp_allocator_retain(arena), below);
 }
 
 static int parse_slack(PyObject *object, void *out)
@@ -302,6 +317,17 @@ static PyObject *allocator_queue(PyObject *self, void *closure)
   return queue;
 }
 
+static PyObject *allocator_context(PyObject *self, void *closure)
+{
+  (void)closure;
+  Allocator *me = (Allocator *)self;
+  if (me->context == NULL && me->kind == MEMORY_CL_MEM)
+    return PyObject_GetAttrString(me->queue, "context");
+  PyObject *context = me->context == NULL ? Py_None : me->context;
+  Py_INCREF(context);
+  return context;
+}
+
 static PyObject *allocator_device(PyObject *self, void *closure)
 {
   (void)closure;
@@ -314,6 +340,7 @@ static PyObject *allocator_device(PyObject *self, void *closure)
 static PyGetSetDef allocator_properties[] = {
     {"device", allocator_device, NULL, "The ordinal of CUDA's device, or None.", NULL},
     {"queue", allocator_queue, NULL, "The home queue or stream, or None.", NULL},
+    {"context", allocator_context, NULL, "The pyopencl.Context, or None.", NULL},
     {"name", allocator_name, NULL, "libclpool's name for it, such as \"cl-immediate\".", NULL},
     {"is_deferred", allocator_deferred, NULL,
      "Whether memory may turn out to be missing only where it is used.", NULL},
@@ -340,7 +367,7 @@ static PyObject *arena_stats(PyObject *self, PyObject *unused)
 static PyObject *arena_reserve(PyObject *self, PyObject *size)
 {
   size_t bytes;
-  if (!clpool_parse_size(size, &bytes))
+  if (!clpool_parse_size(size, &bytes) || clpool_refuse_inside_callback((Allocator *)self) < 0)
     return NULL;
   clp_status status;
   Py_BEGIN_ALLOW_THREADS
@@ -351,13 +378,36 @@ static PyObject *arena_reserve(PyObject *self, PyObject *size)
   Py_RETURN_NONE;
 }
 
+static PyObject *arena_dump(PyObject *self, PyObject *unused)
+{
+  (void)unused;
+  char *text;
+  size_t length;
+  FILE *file = open_memstream(&text, &length);
+  if (file == NULL)
+    return PyErr_NoMemory();
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = clp_arena_dump(((Allocator *)self)->allocator, file);
+  Py_END_ALLOW_THREADS
+  fclose(file);
+  PyObject *result = NULL;
+  if (clpool_check(status) == 0)
+    result = PyUnicode_FromStringAndSize(text, (Py_ssize_t)length);
+  free(text);
+  return result;
+}
+
 static PyMethodDef arena_methods[] = {
     {"reserve", arena_reserve, METH_O,
-     "reserve(size)\n\nTakes so many bytes of the device's memory in all, and keeps them. 0 ends "
+     "reserve($self, size, /)\n--\n\nTakes so many bytes of the device's memory in all, and keeps "
+     "them. 0 ends "
      "that.\n"
      "Raises clpool.MemoryError if the device has too little; the earlier reserve stays."},
     {"get_stats", arena_stats, METH_NOARGS,
-     "get_stats() -> dict\n\nThe arena's figures, as clp_arena_stats names them, in bytes."},
+     "get_stats($self, /)\n--\n\nThe arena's figures, as clp_arena_stats names them, in bytes."},
+    {"dump", arena_dump, METH_NOARGS,
+     "dump($self, /)\n--\n\nThe figures, and each segment with its ranges, as a JSON object."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -401,28 +451,30 @@ int clpool_add_allocators(PyObject *module)
     return -1;
   clpool_allocator_type->tp_new = no_new;
   if (add_class(module, "clpool.DeferredAllocator", deferred_new,
-                "DeferredAllocator(context, mem_flags=mem_flags.READ_WRITE)\n\n"
+                "DeferredAllocator(context, mem_flags=1)\n--\n\n"
                 "Buffers of a context, as lazy as the driver is\n"
                 "(pyopencl.tools.DeferredAllocator). Called with a size in bytes, it gives a\n"
                 "pyopencl.Buffer, or None for 0.",
                 NULL) < 0 ||
       add_class(module, "clpool.ImmediateAllocator", immediate_new,
-                "ImmediateAllocator(queue, mem_flags=mem_flags.READ_WRITE)\n\n"
+                "ImmediateAllocator(queue, mem_flags=1)\n--\n\n"
                 "Buffers whose memory is there at once, so that a pool can react where it is\n"
                 "missing (pyopencl.tools.ImmediateAllocator). The queue is the home queue: plain\n"
                 "calls of pools are ordered on it. Called with a size in bytes, it gives a\n"
                 "pyopencl.Buffer, or None for 0; raises clpool.MemoryError.",
                 NULL) < 0 ||
       add_class(module, "clpool.SVMAllocator", svm_new,
-                "SVMAllocator(context, alignment=0, flags=svm_mem_flags.READ_WRITE, queue=None)\n\n"
+                "SVMAllocator(context, alignment=0, flags=1, queue=None)\n--\n\n"
                 "Shared virtual memory (pyopencl.tools.SVMAllocator), aligned to so many bytes,\n"
                 "0 for the device's largest type. Called with a size in bytes, it gives a\n"
                 "pyopencl.SVMAllocation.",
                 NULL) < 0 ||
       add_class(module, "clpool.HostAllocator", host_new,
-                "HostAllocator(alignment=64)\n\nThe host's memory: needs no device.", NULL) < 0 ||
+                "HostAllocator(alignment=0)\n--\n\n"
+                "The host's memory, aligned to so many bytes, 0 for 64: needs no device.",
+                NULL) < 0 ||
       add_class(module, "clpool.SimulatedAllocator", simulated_new,
-                "SimulatedAllocator(capacity=0)\n\n"
+                "SimulatedAllocator(capacity=0)\n--\n\n"
                 "Addresses without memory, out of memory past so many bytes; 0 for no bound.",
                 NULL) < 0 ||
       add_class(module, "clpool.CudaAsyncAllocator", cuda_async_new,
@@ -436,7 +488,7 @@ int clpool_add_allocators(PyObject *module)
   if (add_class(
           module, "clpool.ArenaAllocator", arena_new,
           "ArenaAllocator(upstream, slack=None, min_segment_bytes=4096, max_segment_bytes=0,\n"
-          "               one_thread=False, reserve_bytes=0)\n\n"
+          "               one_thread=False, reserve_bytes=0)\n--\n\n"
           "Carves blocks out of big segments of another allocator's, so that a pool takes little\n"
           "more from the device than its program uses. slack is how much more, as a part of the\n"
           "peak; one_thread promises that one thread gives queues all their work; reserve_bytes "
@@ -444,6 +496,6 @@ int clpool_add_allocators(PyObject *module)
           "taken at once and kept.",
           arena_methods) < 0)
     return -1;
-  arena_type = (PyTypeObject *)PyObject_GetAttrString(module, "ArenaAllocator");
-  return arena_type == NULL ? -1 : 0;
+  clpool_arena_type = (PyTypeObject *)PyObject_GetAttrString(module, "ArenaAllocator");
+  return clpool_arena_type == NULL ? -1 : 0;
 }

@@ -30,7 +30,7 @@ int clpool_parse_size(PyObject *object, void *out)
 }
 
 /* The number that an attribute of an object is. */
-static int number_in(PyObject *object, const char *name, void **out)
+int clpool_number_in(PyObject *object, const char *name, void **out)
 {
   PyObject *number = PyObject_GetAttrString(object, name);
   if (number == NULL)
@@ -45,7 +45,7 @@ static int number_in(PyObject *object, const char *name, void **out)
 int clpool_handle_of(PyObject *object, PyObject *type, void **out)
 {
   if (type != NULL && PyObject_TypeCheck(object, (PyTypeObject *)type))
-    return number_in(object, "int_ptr", out);
+    return clpool_number_in(object, "int_ptr", out);
   PyErr_Format(PyExc_TypeError, "a pyopencl.%s is needed, not %.200s",
                type == clpool_queue_type ? "CommandQueue" : "Context", Py_TYPE(object)->tp_name);
   return -1;
@@ -70,7 +70,7 @@ static int cuda_stream_of(PyObject *object, void **out)
   void *handle = NULL;
   bool is_torch = PyObject_HasAttrString(object, "cuda_stream");
   bool is_stream = is_torch || is_stream_class(Py_TYPE(object));
-  int found = number_in(object, is_torch ? "cuda_stream" : "ptr", &handle);
+  int found = clpool_number_in(object, is_torch ? "cuda_stream" : "ptr", &handle);
   if (found < 0 && is_stream)
     return -1;
   PyErr_Clear();

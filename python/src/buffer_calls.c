@@ -19,6 +19,33 @@ PyObject *clpool_with_stream(clp_buffer *buffer, Pool *pool, PyObject *queue,
   Py_RETURN_NONE;
 }
 
+/* Binds to a queue. What came of `on` is released on the queue that `on` was given, which is then
+ * the queue that the buffer comes from, and its use on the new one is noted. */
+static clp_status bind(Pool *pool, clp_buffer *buffer, clp_stream stream)
+{
+  if (pool->stream == NULL)
+    return clp_buffer_bind(buffer, stream);
+  clp_status status = clp_buffer_bind(buffer, pool->stream);
+  if (status == CLP_SUCCESS)
+    status = clp_buffer_bind(buffer, stream);
+  return status == CLP_SUCCESS ? clp_buffer_record_use(buffer, stream) : status;
+}
+
+/* As above. */
+PyObject *clpool_bind(clp_buffer *buffer, Pool *pool, PyObject *queue)
+{
+  void *stream;
+  if (buffer == NULL || clpool_stream_of(queue, clpool_is_cuda(pool), &stream) < 0)
+    return NULL;
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = bind(pool, buffer, stream);
+  Py_END_ALLOW_THREADS
+  if (clpool_check(status) < 0)
+    return NULL;
+  Py_RETURN_NONE;
+}
+
 /* As above. */
 PyObject *clpool_unbind(clp_buffer *buffer)
 {

@@ -37,23 +37,26 @@ typedef struct Allocator {
   PyObject *queue;
   unsigned long long flags;
   size_t alignment;
-  int device;        /* CUDA's ordinal; -1: not CUDA's memory */
-  PyObject *mempool; /* what CUDA's memory comes from, and so is kept; or NULL */
+  int device;                 /* CUDA's ordinal; -1: not CUDA's memory */
+  struct Allocator *upstream; /* what an arena stands on, else NULL */
+  PyObject *mempool;          /* what CUDA's memory comes from, and so is kept; or NULL */
 } Allocator;
 
 /* clpool.MemoryPool and clpool.SVMPool, and what their method `on` gives. */
 typedef struct Pool {
   PyObject ob_base;
   vectorcallfunc vectorcall;
-  clp_pool *pool;
+  clp_pool *pool; /* NULL before __init__ */
   memory_kind kind;
   bool holding;          /* until stop_holding */
+  bool made_by_new;      /* which a derived class called with arguments, and not yet by __init__ */
   clp_stream stream;     /* of `on`; NULL: plain calls */
   PyObject *queue;       /* whose stream that is, or NULL */
   struct Pool *root;     /* the pool that `on` was called for; NULL: this is one */
   Allocator *allocator;  /* NULL for what `on` gives */
   PyObject *reaction;    /* on_out_of_memory, or NULL */
   PyObject *hooks;       /* a list of those that were added, which keeps them */
+  PyObject *weak;        /* references */
   uint64_t device_frees; /* as the statistics last said */
 } Pool;
 
@@ -64,7 +67,8 @@ static inline Pool *clpool_root(Pool *pool)
 
 static inline bool clpool_is_cuda(Pool *pool)
 {
-  return clpool_root(pool)->allocator->device >= 0;
+  const Allocator *allocator = clpool_root(pool)->allocator;
+  return allocator != NULL && allocator->device >= 0;
 }
 
 /* module.c */
@@ -79,24 +83,35 @@ int clpool_add_type(PyObject *module, PyType_Spec *spec, PyTypeObject *base, PyT
 
 /* errors.c: all but the last return NULL or -1, with an exception set. */
 extern PyObject *clpool_make_error;
+extern PyObject *clpool_is_out_of_memory;
 void *clpool_raise(void);
 int clpool_check(clp_status status);
 void clpool_keep_exception(void);
 int clpool_raise_kept(void);
 void clpool_report_kept(void);
+void clpool_keep_cause(void);
+PyObject *clpool_swap_cause(PyObject *cause);
 
 /* arguments.c */
 int clpool_size_of(PyObject *object, size_t *out);
 int clpool_parse_size(PyObject *object, void *out);
+int clpool_number_in(PyObject *object, const char *name, void **out);
 int clpool_handle_of(PyObject *object, PyObject *type, void **out);
 int clpool_stream_of(PyObject *object, bool is_cuda, void **out);
 
 /* allocator.c */
 extern PyTypeObject *clpool_allocator_type;
-PyObject *clpool_arena_of(clp_allocator *arena, const Allocator *below); /* a new ArenaAllocator */
+extern PyTypeObject *clpool_arena_type;
+PyObject *clpool_arena_of(clp_allocator *arena, Allocator *below); /* a new ArenaAllocator */
 int clpool_add_allocators(PyObject *module);
 
+/* callback_allocator.c */
+bool clpool_calls_back(const Allocator *allocator);
+int clpool_refuse_inside_callback(const Allocator *allocator);
+int clpool_add_callback_allocator(PyObject *module);
+
 /* pool.c, pool_methods.c */
+clp_pool *clpool_inner(Pool *pool);
 PyObject *clpool_pool_on(PyObject *pool, PyObject *queue);
 extern PyTypeObject *clpool_pool_type;
 extern PyMethodDef clpool_pool_methods[];
@@ -113,6 +128,7 @@ void clpool_release_or_report(Pool *pool, clp_buffer *buffer, clp_stream stream)
 /* buffer_calls.c */
 PyObject *clpool_with_stream(clp_buffer *buffer, Pool *pool, PyObject *queue,
                              clp_status (*call)(clp_buffer *, clp_stream));
+PyObject *clpool_bind(clp_buffer *buffer, Pool *pool, PyObject *queue);
 PyObject *clpool_unbind(clp_buffer *buffer);
 
 /* wrapper.c */
@@ -165,11 +181,12 @@ bool clpool_memory_park(PyObject *memory);
 bool clpool_memory_unpark(PyObject *memory, PyObject *svm, Pool *pool, clp_buffer *buffer);
 int clpool_add_memory(PyObject *module);
 
-/* hook.c, trace.c, torch.c, cuda_mempool.c, async_pool.c */
+/* hook.c, log.c, trace.c, torch.c, cuda_mempool.c, async_pool.c */
 int clpool_add_cuda_mempool(PyObject *module);
 int clpool_add_async_pool(PyObject *module);
 int clpool_mempool_of(PyObject *object, void *out);
 int clpool_add_hook(PyObject *module);
+PyObject *clpool_set_log(PyObject *module, PyObject *callable);
 int clpool_add_trace(PyObject *module);
 int clpool_add_torch(PyObject *module);
 const clp_hook *clpool_hook_of(PyObject *object);

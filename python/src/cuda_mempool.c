@@ -411,8 +411,7 @@ static PyMethodDef methods[] = {
      "clpool.NotSupported without a fabric."},
     {"export_pointer", export_pointer, METH_VARARGS | METH_STATIC,
      "export_pointer(pointer, /)\n--\n\n"
-     "Memory of an exported pool, an address, for a process that imported the pool: 64 bytes. Free "
-     "the memory\n"
+     "Memory of an exported pool for a process that imported the pool, 64 bytes. Free the memory\n"
      "when the importers are done with it. Raises clpool.LogicError for other memory."},
     {"import_pointer", import_pointer, METH_O,
      "import_pointer($self, shared, /)\n--\n\n"

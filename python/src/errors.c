@@ -3,20 +3,37 @@
 #include "clpool_module.h"
 
 PyObject *clpool_make_error;
+PyObject *clpool_is_out_of_memory;
 
 /* The first exception of a callback in Python on this thread. It waits here until the call of
  * libclpool's that it was called from has returned. */
 static _Thread_local PyObject *kept_type, *kept_value, *kept_traceback;
 
+/* Why a callback in Python last found no memory, on this thread, until the call has returned. */
+static _Thread_local PyObject *kept_cause;
+
+/* Puts another cause there; returns what was there. */
+PyObject *clpool_swap_cause(PyObject *cause)
+{
+  PyObject *earlier = kept_cause;
+  kept_cause = cause;
+  return earlier;
+}
+
 /* Raises the thread's last error of libclpool's; returns NULL. */
 void *clpool_raise(void)
 {
+  PyObject *cause = clpool_swap_cause(NULL);
   const clp_error *last = clp_last_error();
   PyObject *error =
       PyObject_CallFunction(clpool_make_error, "iiss", (int)last->status, last->native_code,
                             clp_status_name(last->status), last->message);
-  if (error == NULL)
+  if (error == NULL) {
+    Py_XDECREF(cause);
     return NULL;
+  }
+  if (cause != NULL)
+    PyException_SetCause(error, cause);
   PyErr_SetObject((PyObject *)Py_TYPE(error), error);
   Py_DECREF(error);
   return NULL;
@@ -25,12 +42,26 @@ void *clpool_raise(void)
 /* 0 for success; otherwise raises what a callback raised, or else the last error. */
 int clpool_check(clp_status status)
 {
-  if (clpool_raise_kept() < 0)
+  int result = clpool_raise_kept();
+  if (result == 0 && status != CLP_SUCCESS) {
+    clpool_raise();
     return -1;
-  if (status == CLP_SUCCESS)
-    return 0;
-  clpool_raise();
-  return -1;
+  }
+  Py_CLEAR(kept_cause);
+  return result;
+}
+
+/* Puts the exception that is set away, as the cause of a failure that may follow. */
+void clpool_keep_cause(void)
+{
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (traceback != NULL)
+    PyException_SetTraceback(value, traceback);
+  Py_XDECREF(clpool_swap_cause(value));
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
 }
 
 /* Puts the exception that is set away. Of several, the first is raised and the rest are printed. */

@@ -10,6 +10,7 @@ typedef struct Hook {
   clp_hook hook;
   PyObject *name;
   PyObject *callables[CALLBACKS]; /* NULL: not overridden */
+  int more_of_frees;              /* what is told of frees besides the rest */
 } Hook;
 
 static PyTypeObject *hook_type;
@@ -59,12 +60,18 @@ static PyObject *keywords_of(const clp_hook_event *event, int told)
 }
 
 /* Calls with the interpreter's lock. Memory may go back while an exception is on its way, which
- * Python must not run with. */
+ * Python must not run with. The collector waits until the callback has returned: hooks would not be
+ * shown what it releases. */
 static void call(const clp_hook_event *event, const Hook *hook, int which)
 {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
-  PyObject *none = PyTuple_New(0), *keywords = keywords_of(event, tells[which]), *result = NULL;
+#if PY_VERSION_HEX >= 0x030a0000
+  int is_collecting = PyGC_Disable();
+#endif
+  bool is_free = tells[which] == (TELLS_MEMORY | TELLS_BUFFER);
+  int told = tells[which] | (is_free ? hook->more_of_frees : 0);
+  PyObject *none = PyTuple_New(0), *keywords = keywords_of(event, told), *result = NULL;
   if (none != NULL && keywords != NULL)
     result = PyObject_Call(hook->callables[which], none, keywords);
   if (result == NULL)
@@ -72,6 +79,10 @@ static void call(const clp_hook_event *event, const Hook *hook, int which)
   Py_XDECREF(result);
   Py_XDECREF(keywords);
   Py_XDECREF(none);
+#if PY_VERSION_HEX >= 0x030a0000
+  if (is_collecting)
+    PyGC_Enable();
+#endif
   PyErr_Restore(type, value, traceback);
 }
 
@@ -109,7 +120,8 @@ static PyObject *hook_new(PyTypeObject *type, PyObject *args, PyObject *keywords
 {
   (void)keywords;
   PyObject *name, *callables;
-  if (!PyArg_ParseTuple(args, "UO!", &name, &PyTuple_Type, &callables))
+  int tells_size_of_frees = 0;
+  if (!PyArg_ParseTuple(args, "UO!|p", &name, &PyTuple_Type, &callables, &tells_size_of_frees))
     return NULL;
   const char *text = PyUnicode_AsUTF8(name);
   if (text == NULL)
@@ -121,6 +133,7 @@ static PyObject *hook_new(PyTypeObject *type, PyObject *args, PyObject *keywords
     return NULL;
   Py_INCREF(name);
   self->name = name;
+  self->more_of_frees = tells_size_of_frees ? TELLS_SIZE : 0;
   self->hook = (clp_hook)CLP_HOOK_INIT;
   self->hook.name = text;
   self->hook.user_data = self;
@@ -185,12 +198,13 @@ static PyObject *pop(PyObject *module, PyObject *object)
 }
 
 static PyMethodDef functions[] = {
-    {"push_hook", push, METH_O, NULL},
-    {"pop_hook", pop, METH_O, NULL},
+    {"push_hook", push, METH_O, "push_hook($module, hook, /)\n--\n\n"},
+    {"pop_hook", pop, METH_O, "pop_hook($module, hook, /)\n--\n\n"},
     {NULL, NULL, 0, NULL},
 };
 
 static PyType_Slot slots[] = {
+    {Py_tp_doc, "Hook(name, callables, tells_size_of_frees=False, /)\n--\n\n"},
     {Py_tp_new, hook_new},
     {Py_tp_dealloc, hook_dealloc},
     {Py_tp_traverse, hook_traverse},

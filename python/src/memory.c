@@ -86,6 +86,17 @@ static int memory_traverse(PyObject *self, visitproc visit, void *arg)
   return 0;
 }
 
+/* Before a cycle that the memory is in is cleared: the functions that free it are whole still. */
+static void memory_finalize(PyObject *self)
+{
+  Memory *me = (Memory *)self;
+  clp_buffer *buffer = me->buffer;
+  if (buffer == NULL || me->views > 0 || !clpool_calls_back(clpool_root(me->pool)->allocator))
+    return;
+  me->buffer = NULL;
+  clpool_release_or_report(me->pool, buffer, me->pool->stream);
+}
+
 static void memory_dealloc(PyObject *self)
 {
   Memory *me = (Memory *)self;
@@ -153,7 +164,7 @@ static PyObject *memory_release(PyObject *self, PyObject *args)
 static PyObject *memory_bind(PyObject *self, PyObject *queue)
 {
   Memory *me = (Memory *)self;
-  PyObject *none = clpool_with_stream(clpool_buffer_or_raise(me), me->pool, queue, clp_buffer_bind);
+  PyObject *none = clpool_bind(clpool_buffer_or_raise(me), me->pool, queue);
   if (none != NULL)
     (void)clpool_stream_of(queue, clpool_is_cuda(me->pool), &me->bound);
   return none;
@@ -200,17 +211,20 @@ static PyObject *memory_ptr(PyObject *self, void *closure)
 
 static PyMethodDef memory_methods[] = {
     {"release", memory_release, METH_VARARGS,
-     "release(queue=None)\n\nGives the memory back to the pool, behind the work of a queue or\n"
+     "release($self, queue=None, /)\n--\n\nGives the memory back to the pool, behind the work of a "
+     "queue or\n"
      "stream if one is given. Twice is a clpool.LogicError; while views of the memory exist,\n"
      "such as numpy.frombuffer makes, a BufferError."},
     {"record_use", memory_record_use, METH_O,
-     "record_use(queue)\n\nNotes that another queue or stream uses the memory too."},
+     "record_use($self, queue, /)\n--\n\nNotes that another queue or stream uses the memory too."},
     {"bind_to_queue", memory_bind, METH_O,
-     "bind_to_queue(queue)\n\nFrom now on the memory is used, and released, on this queue."},
+     "bind_to_queue($self, queue, /)\n--\n\nFrom now on the memory is used, and released, on this "
+     "queue."},
     {"unbind_from_queue", memory_unbind, METH_NOARGS,
-     "unbind_from_queue()\n\nWaits for the queue that the memory is bound to, and unbinds it."},
+     "unbind_from_queue($self, /)\n--\n\nWaits for the queue that the memory is bound to, and "
+     "unbinds it."},
     {"__dlpack__", (PyCFunction)(void (*)(void))clpool_dlpack, METH_VARARGS | METH_KEYWORDS,
-     "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
+     "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
      "The memory as an array of bytes (uint8), for from_dlpack of numpy, CuPy and PyTorch.\n"
      "release() is a BufferError while such an array exists. Of CUDA's memory, `stream` is the\n"
      "consumer's, which waits for the memory's and is noted as by record_use: None or 1 for the\n"
@@ -241,6 +255,7 @@ static PyType_Slot memory_slots[] = {
     {Py_tp_doc, "A pool's memory as an address; goes back with the last reference."},
     {Py_tp_dealloc, memory_dealloc},
     {Py_tp_traverse, memory_traverse},
+    {Py_tp_finalize, memory_finalize},
     {Py_tp_methods, memory_methods},
     {Py_tp_getset, memory_properties},
     {Py_tp_members, memory_members},

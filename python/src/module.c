@@ -50,6 +50,7 @@ static PyObject *set_up(PyObject *module, PyObject *args, PyObject *keywords)
   if (keywords == NULL || clpool_make_error != NULL)
     return PyErr_Format(PyExc_RuntimeError, "this is for clpool itself, once");
   if (take(keywords, "make_error", &clpool_make_error) < 0 ||
+      take(keywords, "is_out_of_memory", &clpool_is_out_of_memory) < 0 ||
       take(keywords, "buffer_type", &clpool_buffer_type) < 0 ||
       take(keywords, "queue_type", &clpool_queue_type) < 0 ||
       take(keywords, "context_type", &clpool_context_type) < 0 ||
@@ -62,8 +63,8 @@ static PyObject *set_up(PyObject *module, PyObject *args, PyObject *keywords)
     Py_RETURN_NONE;
   if (clpool_make_wrapper_types() < 0)
     return NULL;
-  Py_INCREF(clpool_wrapper_type);
-  if (PyModule_AddObject(module, "PooledBuffer", (PyObject *)clpool_wrapper_type) < 0)
+  if (PyObject_SetAttrString(module, "PooledBuffer", (PyObject *)clpool_wrapper_type) < 0 ||
+      PyObject_SetAttrString(module, "PooledSVM", clpool_svm_type) < 0)
     return NULL;
   Py_RETURN_NONE;
 }
@@ -76,10 +77,13 @@ static PyObject *drop_parked(PyObject *module, PyObject *unused)
 }
 
 static PyMethodDef functions[] = {
-    {"set_up", (PyCFunction)(void (*)(void))set_up, METH_VARARGS | METH_KEYWORDS, NULL},
-    {"drop_parked", drop_parked, METH_NOARGS, NULL},
+    {"set_up", (PyCFunction)(void (*)(void))set_up, METH_VARARGS | METH_KEYWORDS,
+     "set_up($module, /, **objects)\n--\n\n"},
+    {"drop_parked", drop_parked, METH_NOARGS, "drop_parked($module, /)\n--\n\n"},
+    {"set_log", clpool_set_log, METH_O, "set_log($module, function, /)\n--\n\n"},
     {"free_all_held", clpool_free_all_held, METH_NOARGS,
-     "free_all_held()\n\nGives what every pool of the process holds to the device, for other "
+     "free_all_held($module, /)\n--\n\nGives what every pool of the process holds to the device, "
+     "for other "
      "libraries that\n"
      "need the memory. Allowed in callbacks."},
     {NULL, NULL, 0, NULL},
@@ -104,10 +108,11 @@ PyMODINIT_FUNC PyInit__clpool(void)
   PyObject *module = PyModule_Create(&definition);
   if (module == NULL)
     return NULL;
-  if (clpool_add_allocators(module) < 0 || clpool_add_pools(module) < 0 ||
-      clpool_add_memory(module) < 0 || clpool_add_hook(module) < 0 ||
-      clpool_add_trace(module) < 0 || clpool_add_torch(module) < 0 || clpool_add_released() < 0 ||
-      clpool_add_cuda_mempool(module) < 0 || clpool_add_async_pool(module) < 0) {
+  if (clpool_add_allocators(module) < 0 || clpool_add_callback_allocator(module) < 0 ||
+      clpool_add_pools(module) < 0 || clpool_add_memory(module) < 0 ||
+      clpool_add_hook(module) < 0 || clpool_add_trace(module) < 0 || clpool_add_torch(module) < 0 ||
+      clpool_add_released() < 0 || clpool_add_cuda_mempool(module) < 0 ||
+      clpool_add_async_pool(module) < 0) {
     Py_DECREF(module);
     return NULL;
   }

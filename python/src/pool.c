@@ -30,7 +30,9 @@ static bool on_out_of_memory(clp_pool *inner, size_t bytes, void *user_data)
   if (!Py_IsInitialized())
     return false;
   PyGILState_STATE state = PyGILState_Ensure();
+  PyObject *cause = clpool_swap_cause(NULL);
   bool freed = clpool_drop_parked() > 0 || ask(user_data, bytes);
+  Py_XDECREF(clpool_swap_cause(cause));
   PyGILState_Release(state);
   return freed;
 }
@@ -51,7 +53,23 @@ static int parse_arena(PyObject *object, void *out)
   return wanted >= 0;
 }
 
-static int create(Pool *self, clp_pool_options *options, PyObject *limit)
+/* Has the arena keep that many bytes, as RMM's pool takes them at once. */
+static int reserve(clp_pool *pool, size_t bytes)
+{
+  size_t limit = clp_pool_get_limit(pool);
+  if (limit != 0 && bytes > limit) {
+    PyErr_Format(PyExc_ValueError, "initial_pool_size is %zu bytes, above the limit of %zu", bytes,
+                 limit);
+    return -1;
+  }
+  clp_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = clp_arena_reserve(clp_pool_allocator(pool), bytes);
+  Py_END_ALLOW_THREADS
+  return clpool_check(status);
+}
+
+static int create(Pool *self, clp_pool_options *options, PyObject *limit, size_t initial)
 {
   size_t most = 0;
   if (limit != Py_None && !PyFloat_Check(limit) && clpool_size_of(limit, &most) < 0)
@@ -66,50 +84,107 @@ static int create(Pool *self, clp_pool_options *options, PyObject *limit)
       return -1;
     Py_SETREF(self->allocator, (Allocator *)arena);
   }
-  if (limit == Py_None)
-    return 0;
-  return clpool_check(PyFloat_Check(limit)
-                          ? clp_pool_set_limit_fraction(self->pool, PyFloat_AS_DOUBLE(limit))
-                          : clp_pool_set_limit(self->pool, most));
+  if (limit != Py_None &&
+      clpool_check(PyFloat_Check(limit)
+                       ? clp_pool_set_limit_fraction(self->pool, PyFloat_AS_DOUBLE(limit))
+                       : clp_pool_set_limit(self->pool, most)) < 0)
+    return -1;
+  return initial == 0 ? 0 : reserve(self->pool, initial);
 }
 
-static Pool *empty_pool(PyTypeObject *type, memory_kind kind)
+/* An initial size needs an arena of the pool's own: 0, or -1 with an exception. */
+static int check_initial_size(size_t bytes, unsigned *arena, PyObject *allocator)
+{
+  if (bytes == 0)
+    return 0;
+  const char *remedy = *arena == 0 ? "leave arena=False out" : NULL;
+  if (Py_TYPE(allocator) == clpool_arena_type)
+    remedy = "give reserve_bytes to the ArenaAllocator instead";
+  if (remedy != NULL) {
+    PyErr_Format(PyExc_ValueError, "initial_pool_size needs an arena of the pool's own: %s",
+                 remedy);
+    return -1;
+  }
+  *arena = 1;
+  return 0;
+}
+
+static Pool *empty_pool(PyTypeObject *type)
 {
   Pool *self = (Pool *)type->tp_alloc(type, 0);
   if (self == NULL)
     return NULL;
   self->vectorcall = clpool_pool_call;
-  self->kind = kind;
   self->holding = true;
   return self;
 }
 
-static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+static int pool_init(PyObject *object, PyObject *args, PyObject *keywords)
 {
-  static char *names[] = {"allocator", "leading_bits_in_bin_id", "arena",
-                          "limit",     "on_out_of_memory",       "hold_bytes",
-                          NULL};
+  static char *names[] = {
+      "allocator",  "leading_bits_in_bin_id", "arena", "limit", "on_out_of_memory",
+      "hold_bytes", "initial_pool_size",      "name",  NULL};
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
   PyObject *allocator, *limit = Py_None, *reaction = clpool_default_reaction;
-  size_t leading_bits = CLP_DEFAULT_BITS;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&$O&OOO&", names, &allocator,
+  PyTypeObject *type = Py_TYPE(object);
+  size_t leading_bits = CLP_DEFAULT_BITS, initial = 0;
+  Pool *self = (Pool *)object;
+  if (self->made_by_new) {
+    self->made_by_new = false;
+    return 0;
+  }
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&$O&OOO&O&z", names, &allocator,
                                    parse_size_or_none, &leading_bits, parse_arena, &options.arena,
-                                   &limit, &reaction, parse_size_or_none, &options.hold_bytes))
-    return NULL;
+                                   &limit, &reaction, parse_size_or_none, &options.hold_bytes,
+                                   parse_size_or_none, &initial, &options.name))
+    return -1;
   options.leading_bits_in_bin_id = (unsigned)Py_MIN(leading_bits, UINT_MAX);
-  if (!PyObject_TypeCheck(allocator, clpool_allocator_type))
-    return PyErr_Format(PyExc_TypeError,
-                        "a pool needs an allocator of clpool's, such as "
-                        "clpool.ImmediateAllocator(queue), not %.200s",
-                        Py_TYPE(allocator)->tp_name);
-  memory_kind kind = ((Allocator *)allocator)->kind;
-  if ((type == svm_pool_type) != (kind == MEMORY_SVM))
-    return PyErr_Format(PyExc_TypeError, "%.100s is not for %.100s", type->tp_name,
-                        Py_TYPE(allocator)->tp_name);
-  if (reaction != Py_None && !PyCallable_Check(reaction))
-    return PyErr_Format(PyExc_TypeError, "on_out_of_memory must be a function or None, not %.200s",
-                        Py_TYPE(reaction)->tp_name);
-  Pool *self = empty_pool(type, kind);
+  if (self->allocator != NULL) {
+    PyErr_Format(PyExc_TypeError, "this %.100s was made before", type->tp_name);
+    return -1;
+  }
+  if (!PyObject_TypeCheck(allocator, clpool_allocator_type)) {
+    PyErr_Format(PyExc_TypeError,
+                 "a pool needs an allocator of clpool's, such as "
+                 "clpool.ImmediateAllocator(queue), not %.200s",
+                 Py_TYPE(allocator)->tp_name);
+    return -1;
+  }
+  self->kind = ((Allocator *)allocator)->kind;
+  if (PyType_IsSubtype(type, svm_pool_type) != (self->kind == MEMORY_SVM)) {
+    PyErr_Format(PyExc_TypeError, "%.100s is not for %.100s", type->tp_name,
+                 Py_TYPE(allocator)->tp_name);
+    return -1;
+  }
+  if (reaction == Py_Ellipsis)
+    reaction = clpool_default_reaction;
+  if (reaction != Py_None && !PyCallable_Check(reaction)) {
+    PyErr_Format(PyExc_TypeError, "on_out_of_memory must be a function or None, not %.200s",
+                 Py_TYPE(reaction)->tp_name);
+    return -1;
+  }
+  if (check_initial_size(initial, &options.arena, allocator) < 0)
+    return -1;
+  Py_INCREF(allocator);
+  self->allocator = (Allocator *)allocator;
+  if (reaction != Py_None) {
+    Py_INCREF(reaction);
+    self->reaction = reaction;
+  }
+  if (create(self, &options, limit, initial) == 0)
+    return 0;
+  clp_pool_release(self->pool);
+  self->pool = NULL;
+  Py_CLEAR(self->allocator);
+  Py_CLEAR(self->reaction);
+  return -1;
+}
+
+/* Makes a pool that __init__ completes: a derived class may have one of its own, with other
+ * arguments. One whose own __new__ passes arguments gets the complete pool. */
+static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+  Pool *self = empty_pool(type);
   if (self == NULL)
     return NULL;
   self->hooks = PyList_New(0);
@@ -117,26 +192,41 @@ static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *keywords
    * as long as they are registered. */
   if (self->hooks != NULL)
     PyObject_GC_UnTrack(self->hooks);
-  Py_INCREF(allocator);
-  self->allocator = (Allocator *)allocator;
-  if (reaction != Py_None) {
-    Py_INCREF(reaction);
-    self->reaction = reaction;
-  }
-  if (self->hooks == NULL || create(self, &options, limit) < 0)
+  bool is_for_init = type->tp_new == pool_new || (PyTuple_GET_SIZE(args) == 0 &&
+                                                  (keywords == NULL || PyDict_Size(keywords) == 0));
+  if (self->hooks == NULL || (!is_for_init && pool_init((PyObject *)self, args, keywords) < 0))
     Py_CLEAR(self);
+  else
+    self->made_by_new = !is_for_init;
   return (PyObject *)self;
+}
+
+/* The pool of libclpool's. NULL: there is none, and the next clpool_check raises why. With or
+ * without the interpreter's lock. */
+clp_pool *clpool_inner(Pool *self)
+{
+  if (self->pool == NULL) {
+    PyGILState_STATE state = PyGILState_Ensure();
+    PyErr_Format(PyExc_TypeError, "this %.100s is not complete: call super().__init__(allocator)",
+                 Py_TYPE(self)->tp_name);
+    clpool_keep_exception();
+    PyGILState_Release(state);
+  }
+  return self->pool;
 }
 
 PyObject *clpool_pool_on(PyObject *object, PyObject *queue)
 {
   Pool *root = clpool_root((Pool *)object);
   void *stream;
+  if (clpool_inner(root) == NULL)
+    return clpool_check(CLP_SUCCESS), NULL;
   if (clpool_stream_of(queue, clpool_is_cuda(root), &stream) < 0)
     return NULL;
-  Pool *self = empty_pool(on_queue_type, root->kind);
+  Pool *self = empty_pool(on_queue_type);
   if (self == NULL)
     return NULL;
+  self->kind = root->kind;
   self->stream = stream;
   Py_INCREF(queue);
   self->queue = queue;
@@ -167,17 +257,26 @@ static int pool_clear(PyObject *object)
   return 0;
 }
 
-/* Before a cycle that the pool is in is cleared, and hooks of it may end first: they see the held
- * blocks go while they are whole, and nothing afterwards. Inside a callback neither can be. */
+/* Before a cycle that the pool is in is cleared, and hooks and callbacks of it may end first: they
+ * see the held blocks go while they are whole, and hooks nothing afterwards. Inside a callback
+ * neither can be. */
 static void pool_finalize(PyObject *object)
 {
   Pool *self = (Pool *)object;
-  if (self->root != NULL || PyList_GET_SIZE(self->hooks) == 0)
+  if (self->root != NULL || self->allocator == NULL)
+    return;
+  bool calls_back = clpool_calls_back(self->allocator);
+  if (PyList_GET_SIZE(self->hooks) == 0 && !calls_back)
     return;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
+  if (calls_back)
+    self->holding = false;
   Py_BEGIN_ALLOW_THREADS
-  clp_pool_free_held(self->pool);
+  if (calls_back)
+    clp_pool_stop_holding(self->pool);
+  else
+    clp_pool_free_held(self->pool);
   Py_END_ALLOW_THREADS
   clpool_report_kept();
   for (Py_ssize_t i = PyList_GET_SIZE(self->hooks); i-- > 0;) {
@@ -193,6 +292,8 @@ static void pool_dealloc(PyObject *object)
   Pool *self = (Pool *)object;
   PyTypeObject *type = Py_TYPE(object);
   PyObject_GC_UnTrack(object);
+  if (self->weak != NULL)
+    PyObject_ClearWeakRefs(object);
   Py_CLEAR(self->reaction);
   if (self->root == NULL)
     clpool_drop_parked();
@@ -215,16 +316,10 @@ static void pool_dealloc(PyObject *object)
 
 static PyMemberDef members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Pool, vectorcall), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(Pool, weak), READONLY, NULL},
     {"queue", T_OBJECT, offsetof(Pool, queue), READONLY,
      "The queue or stream that `on` was given, or None."},
     {NULL, 0, 0, 0, NULL},
-};
-
-static PyMethodDef on_queue_methods[] = {
-    {"allocate", clpool_pool_allocate, METH_O,
-     "allocate(size)\n\nMemory of so many bytes, for use on the queue, and released on it."},
-    {"on", clpool_pool_on, METH_O, "on(queue)\n\nThe same pool, on another queue."},
-    {NULL, NULL, 0, NULL},
 };
 
 static PyMemberDef on_queue_members[] = {
@@ -235,9 +330,9 @@ static PyMemberDef on_queue_members[] = {
 };
 
 static int add_pool(PyObject *module, const char *name, const char *documentation,
-                    newfunc create_it, PyMethodDef *methods, PyGetSetDef *properties,
-                    PyMemberDef *its_members, PyTypeObject **out)
+                    PyTypeObject *base, PyTypeObject **out)
 {
+  bool is_pool = out != &on_queue_type;
   PyType_Slot slots[] = {
       {Py_tp_doc, (void *)documentation},
       {Py_tp_dealloc, pool_dealloc},
@@ -245,27 +340,30 @@ static int add_pool(PyObject *module, const char *name, const char *documentatio
       {Py_tp_clear, pool_clear},
       {Py_tp_finalize, pool_finalize},
       {Py_tp_call, PyVectorcall_Call},
-      {Py_tp_members, its_members},
-      {Py_tp_methods, methods},
-      {create_it == NULL ? 0 : Py_tp_new, (void *)create_it},
-      {properties == NULL ? 0 : Py_tp_getset, properties},
+      {Py_tp_members, is_pool ? members : on_queue_members},
+      {Py_tp_methods, clpool_pool_methods},
+      {Py_tp_getset, clpool_pool_properties},
+      {is_pool ? Py_tp_new : 0, pool_new}, /* 0 ends the list */
+      {Py_tp_init, pool_init},
       {0, NULL},
   };
-  /* An entry of 0 ends the list, so those that may be missing come last. */
-  PyType_Spec spec = {name, sizeof(Pool), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
-  return clpool_add_type(module, &spec, NULL, out);
+  unsigned flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL;
+  PyType_Spec spec = {name, sizeof(Pool), 0, is_pool ? flags | Py_TPFLAGS_BASETYPE : flags, slots};
+  return clpool_add_type(module, &spec, base, out);
 }
 
 #define POOL_ARGUMENTS                                                                             \
   "(allocator, leading_bits_in_bin_id=None, *, arena=None, limit=None,\n"                          \
-  "           on_out_of_memory=..., hold_bytes=None)\n\n"
+  "           on_out_of_memory=..., hold_bytes=None, initial_pool_size=None,\n"                    \
+  "           name=None)\n--\n\n"
 #define POOL_DETAILS                                                                               \
   "leading_bits_in_bin_id: more mean less padding and fewer hits, 0 to 16; 4 by default.\n"        \
   "arena: carve blocks out of big segments, for a footprint close to what is in use.\n"            \
   "hold_bytes: held bytes beyond it go back to the device.\n"                                      \
+  "initial_pool_size: bytes to take from the device at once, and to keep, on an arena.\n"          \
   "Where one is None, CLPOOL_LEADING_BITS, CLPOOL_ARENA or CLPOOL_HOLD counts.\n"                  \
   "limit: the most bytes to manage, or as a float a part of the device's memory.\n"                \
+  "name: for traces and messages.\n"                                                               \
   "on_out_of_memory(pool, size): called when there is no memory, or the limit leaves no room;\n"   \
   "frees something and returns whether it did. By default gc.collect() is tried; None: nothing.\n" \
   "\nCalled with a size in bytes, an int, it gives "
@@ -277,16 +375,16 @@ int clpool_add_pools(PyObject *module)
                "(pyopencl.tools.MemoryPool).\n\n" POOL_DETAILS
                "a PooledBuffer, or a Memory where memory\n"
                "is no cl_mem. Raises clpool.MemoryError where there is no memory.",
-               pool_new, clpool_pool_methods, clpool_pool_properties, members,
-               &clpool_pool_type) < 0 ||
+               NULL, &clpool_pool_type) < 0 ||
       add_pool(module, "clpool.SVMPool",
                "SVMPool" POOL_ARGUMENTS
                "Keeps released shared virtual memory (pyopencl.tools.SVMPool).\n\n" POOL_DETAILS
                "a PooledSVM.",
-               pool_new, clpool_pool_methods, clpool_pool_properties, members,
-               &svm_pool_type) < 0 ||
-      add_pool(module, "clpool.PoolOnQueue", "A pool as its method `on` gives it.", NULL,
-               on_queue_methods, NULL, on_queue_members, &on_queue_type) < 0)
+               clpool_pool_type, &svm_pool_type) < 0 ||
+      add_pool(module, "clpool.PoolOnQueue",
+               "A pool as its method `on` gives it: allocate and calls give memory for use on the\n"
+               "queue, all else is the pool's.",
+               NULL, &on_queue_type) < 0)
     return -1;
   on_queue_type->tp_new = NULL;
   return 0;

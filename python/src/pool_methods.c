@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What pools tell and do besides allocating. */
+/* What pools tell and do besides allocating. What `on` gives does it for its pool. */
 #include "clpool_module.h"
 
 #include <stddef.h>
 
 static clp_pool *inner(PyObject *self)
 {
-  return ((Pool *)self)->pool;
+  return clpool_inner((Pool *)self);
 }
 
 /* --- Giving back ------------------------------------------------------------------------------ */
@@ -33,7 +33,7 @@ static PyObject *free_held(PyObject *self, PyObject *unused)
 static PyObject *stop_holding(PyObject *self, PyObject *unused)
 {
   (void)unused;
-  ((Pool *)self)->holding = false;
+  clpool_root((Pool *)self)->holding = false;
   clp_status status;
   Py_BEGIN_ALLOW_THREADS
   status = clp_pool_stop_holding(inner(self));
@@ -96,7 +96,8 @@ static PyObject *bin_number(PyObject *self, PyObject *size)
   size_t bytes;
   if (clpool_size_of(size, &bytes) < 0)
     return NULL;
-  return PyLong_FromSize_t(clp_pool_bin_number(inner(self), bytes));
+  bytes = clp_pool_bin_number(inner(self), bytes);
+  return clpool_check(CLP_SUCCESS) < 0 ? NULL : PyLong_FromSize_t(bytes);
 }
 
 static PyObject *alloc_size(PyObject *self, PyObject *number)
@@ -104,7 +105,8 @@ static PyObject *alloc_size(PyObject *self, PyObject *number)
   size_t bin;
   if (clpool_size_of(number, &bin) < 0)
     return NULL;
-  return PyLong_FromSize_t(clp_pool_alloc_size(inner(self), bin));
+  size_t bytes = clp_pool_alloc_size(inner(self), bin);
+  return clpool_check(CLP_SUCCESS) < 0 ? NULL : PyLong_FromSize_t(bytes);
 }
 
 static PyObject *one_bin(clp_pool *pool, size_t bin)
@@ -180,6 +182,8 @@ static PyObject *get_limit(PyObject *self, void *closure)
 {
   (void)closure;
   size_t bytes = clp_pool_get_limit(inner(self));
+  if (clpool_check(CLP_SUCCESS) < 0)
+    return NULL;
   if (bytes == 0)
     Py_RETURN_NONE;
   return PyLong_FromSize_t(bytes);
@@ -196,10 +200,19 @@ static int set_limit(PyObject *self, PyObject *value, void *closure)
   return clpool_check(clp_pool_set_limit(inner(self), bytes));
 }
 
+static PyObject *get_name(PyObject *self, void *closure)
+{
+  (void)closure;
+  const char *name = clp_pool_name(inner(self));
+  return clpool_check(CLP_SUCCESS) < 0 ? NULL : Py_BuildValue("z", name);
+}
+
 static PyObject *get_allocator(PyObject *self, void *closure)
 {
   (void)closure;
-  PyObject *allocator = (PyObject *)((Pool *)self)->allocator;
+  if (inner(self) == NULL)
+    return clpool_check(CLP_SUCCESS), NULL;
+  PyObject *allocator = (PyObject *)clpool_root((Pool *)self)->allocator;
   Py_INCREF(allocator);
   return allocator;
 }
@@ -218,7 +231,7 @@ static PyObject *with_hook(PyObject *self, PyObject *object, const char *list_me
   Py_END_ALLOW_THREADS
   if (clpool_check(status) < 0)
     return NULL;
-  return PyObject_CallMethod(((Pool *)self)->hooks, list_method, "O", object);
+  return PyObject_CallMethod(clpool_root((Pool *)self)->hooks, list_method, "O", object);
 }
 
 static PyObject *add_hook(PyObject *self, PyObject *hook)
@@ -233,33 +246,40 @@ static PyObject *remove_hook(PyObject *self, PyObject *hook)
 
 PyMethodDef clpool_pool_methods[] = {
     {"allocate", clpool_pool_allocate, METH_O,
-     "allocate(size)\n\nMemory of so many bytes, as a call of the pool gives it."},
+     "allocate($self, size, /)\n--\n\nMemory of so many bytes, as a call of the pool gives it."},
     {"on", clpool_pool_on, METH_O,
-     "on(queue)\n\nAn allocator that gives this pool's memory for use on that queue or stream, "
+     "on($self, queue, /)\n--\n\nAn allocator that gives this pool's memory for use on that queue "
+     "or stream, "
      "and\n"
      "takes it back in its order: cla.zeros(other, n, dtype, allocator=pool.on(other))."},
-    {"free_held", free_held, METH_NOARGS, "free_held()\n\nGives all held blocks to the device."},
+    {"free_held", free_held, METH_NOARGS,
+     "free_held($self, /)\n--\n\nGives all held blocks to the device."},
     {"stop_holding", stop_holding, METH_NOARGS,
-     "stop_holding()\n\nAs free_held, and from now on memory goes to the device when released."},
+     "stop_holding($self, /)\n--\n\nAs free_held, and from now on memory goes to the device when "
+     "released."},
     {"trim_to", trim_to, METH_O,
-     "trim_to(size)\n\nGives held blocks to the device, least recently used first, until at most\n"
+     "trim_to($self, size, /)\n--\n\nGives held blocks to the device, least recently used first, "
+     "until at most\n"
      "so many bytes are managed."},
     {"trim_idle", trim_idle, METH_O,
-     "trim_idle(milliseconds)\n\nGives to the device what nobody used since an earlier call, at "
+     "trim_idle($self, milliseconds, /)\n--\n\nGives to the device what nobody used since an "
+     "earlier call, at "
      "least so\n"
      "long ago: call it now and then."},
     {"forget_queue", forget_queue, METH_O,
-     "forget_queue(queue)\n\nLets go of a queue. A CUDA stream must be forgotten before it ends."},
-    {"bin_number", bin_number, METH_O, "bin_number(size) -> int\n\nThe bin of a size in bytes."},
+     "forget_queue($self, queue, /)\n--\n\nLets go of a queue. A CUDA stream must be forgotten "
+     "before it ends."},
+    {"bin_number", bin_number, METH_O,
+     "bin_number($self, size, /)\n--\n\nThe bin of a size in bytes."},
     {"alloc_size", alloc_size, METH_O,
-     "alloc_size(bin) -> int\n\nThe bytes of each block of a bin."},
+     "alloc_size($self, bin, /)\n--\n\nThe bytes of each block of a bin."},
     {"bin_stats", bin_stats, METH_NOARGS,
-     "bin_stats() -> list[dict]\n\nThe figures of each bin that was used, as clp_bin_stats names\n"
+     "bin_stats($self, /)\n--\n\nThe figures of each bin that was used, as clp_bin_stats names\n"
      "them, in bytes."},
     {"reset_peaks", reset_peaks, METH_NOARGS,
-     "reset_peaks()\n\nSets both peaks to what is managed and active now."},
-    {"_add_hook", add_hook, METH_O, NULL},
-    {"_remove_hook", remove_hook, METH_O, NULL},
+     "reset_peaks($self, /)\n--\n\nSets both peaks to what is managed and active now."},
+    {"_add_hook", add_hook, METH_O, "_add_hook($self, hook, /)\n--\n\n"},
+    {"_remove_hook", remove_hook, METH_O, "_remove_hook($self, hook, /)\n--\n\n"},
     {NULL, NULL, 0, NULL},
 };
 
@@ -279,5 +299,6 @@ PyGetSetDef clpool_pool_properties[] = {
      "The most bytes to manage, None for no limit; set as a float, a part of the device's memory.",
      NULL},
     {"allocator", get_allocator, NULL, "The allocator beneath.", NULL},
+    {"name", get_name, NULL, "What it is called in traces and messages, or None.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -89,7 +89,7 @@ static PyObject *bind_to_queue(PyObject *self, PyObject *queue)
 {
   Pool *pool = NULL;
   clp_buffer *buffer = clpool_buffer_of(self, &pool);
-  return clpool_with_stream(buffer, pool, queue, clp_buffer_bind);
+  return clpool_bind(buffer, pool, queue);
 }
 
 static PyObject *unbind_from_queue(PyObject *self, PyObject *unused)
@@ -131,22 +131,26 @@ static PyObject *get_pool(PyObject *self, void *closure)
 
 static PyMethodDef methods[] = {
     {"release", release, METH_NOARGS,
-     "release()\n\nGives the memory back to the pool at once, or with the last part of the "
+     "release($self, /)\n--\n\nGives the memory back to the pool at once, or with the last part of "
+     "the "
      "buffer.\n"
      "Any later use of the buffer is an exception."},
     {"get_sub_region", (PyCFunction)(void (*)(void))get_sub_region, METH_VARARGS | METH_KEYWORDS,
-     "get_sub_region(origin, size, flags=0) -> pyopencl.Buffer\n\n"
+     "get_sub_region($self, origin, size, flags=0)\n--\n\n"
      "Bytes [origin, origin + size) as a buffer, which keeps this one. The origin is aligned\n"
      "to the device's mem_base_addr_align."},
     {"__getitem__", get_item, METH_O,
-     "buffer[begin:end] -> pyopencl.Buffer\n\nBytes as get_sub_region gives them."},
+     "__getitem__($self, slice, /)\n--\n\nBytes as get_sub_region gives them."},
     {"record_use", record_use, METH_O,
-     "record_use(queue)\n\nNotes that another queue uses the buffer too: its memory is reused\n"
+     "record_use($self, queue, /)\n--\n\nNotes that another queue uses the buffer too: its memory "
+     "is reused\n"
      "only behind the work that the queue has until the release (torch.Tensor.record_stream)."},
     {"bind_to_queue", bind_to_queue, METH_O,
-     "bind_to_queue(queue)\n\nFrom now on the buffer is used, and released, on this queue."},
+     "bind_to_queue($self, queue, /)\n--\n\nFrom now on the buffer is used, and released, on this "
+     "queue."},
     {"unbind_from_queue", unbind_from_queue, METH_NOARGS,
-     "unbind_from_queue()\n\nWaits for the queue that the buffer is bound to, and unbinds it."},
+     "unbind_from_queue($self, /)\n--\n\nWaits for the queue that the buffer is bound to, and "
+     "unbinds it."},
     {NULL, NULL, 0, NULL},
 };
 

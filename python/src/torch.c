@@ -94,6 +94,8 @@ static PyObject *set_torch_pool(PyObject *module, PyObject *object)
   (void)module;
   if (!PyObject_TypeCheck(object, clpool_pool_type))
     return PyErr_Format(PyExc_TypeError, "a clpool.MemoryPool is needed");
+  if (clpool_inner((Pool *)object) == NULL)
+    return clpool_check(CLP_SUCCESS), NULL;
   int device = ((Pool *)object)->allocator->device;
   if (device < 0 || device >= DEVICES)
     return PyErr_Format(PyExc_ValueError, "the pool must be on a clpool.CudaAsyncAllocator");
@@ -106,7 +108,7 @@ static PyObject *set_torch_pool(PyObject *module, PyObject *object)
 }
 
 static PyMethodDef functions[] = {
-    {"set_torch_pool", set_torch_pool, METH_O, NULL},
+    {"set_torch_pool", set_torch_pool, METH_O, "set_torch_pool($module, pool, /)\n--\n\n"},
     {NULL, NULL, 0, NULL},
 };
 

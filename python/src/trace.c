@@ -74,12 +74,13 @@ static void trace_dealloc(PyObject *object)
 }
 
 static PyMethodDef methods[] = {
-    {"close", trace_close, METH_NOARGS, NULL},
-    {"flush", trace_flush, METH_NOARGS, NULL},
+    {"close", trace_close, METH_NOARGS, "close($self, /)\n--\n\n"},
+    {"flush", trace_flush, METH_NOARGS, "flush($self, /)\n--\n\n"},
     {NULL, NULL, 0, NULL},
 };
 
 static PyType_Slot slots[] = {
+    {Py_tp_doc, "Trace(path, /)\n--\n\n"},
     {Py_tp_new, trace_new},
     {Py_tp_dealloc, trace_dealloc},
     {Py_tp_methods, methods},

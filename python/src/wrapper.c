@@ -517,7 +517,7 @@ static int svm_set_queue(PyObject *svm, PyObject *queue, void *closure)
 
 static PyMethodDef svm_methods[] = {
     {"release", svm_release, METH_NOARGS,
-     "release()\n\nGives the memory back to the pool. Twice is a clpool.LogicError."},
+     "release($self, /)\n--\n\nGives the memory back to the pool. Twice is a clpool.LogicError."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -24,8 +24,8 @@ def _pool_of(queue, kind: str):
         else:
             import clpool
 
-            allocator = clpool.ImmediateAllocator(cl.CommandQueue(key))
-            _pools[key] = clpool.MemoryPool(allocator, arena=kind == "clpool-arena")
+            # From then on, before this plugin is asked.
+            _pools[key] = clpool.use(cl.CommandQueue(key), arena=kind == "clpool-arena").pool
     pool = _pools[key]
     return pool if kind == "pyopencl" else pool.on(queue)
 

@@ -106,6 +106,123 @@ def test_of_a_pool(host_pool):
     assert names(hook).count("malloc") == 1
 
 
+def test_start_and_stop(host_pool):
+    hook = Recorder()
+    assert hook.start() is hook
+    host_pool(10)
+    hook.stop()
+    host_pool(10)
+    assert names(hook).count("malloc") == 1
+    hook.start()
+    host_pool(10)
+    hook.stop()
+    assert names(hook).count("malloc") == 2
+
+
+def test_start_with_a_pool(host_pool):
+    """Then all threads are seen, and any of them may stop it."""
+    hook = Recorder().start(pool=host_pool)
+
+    def work():
+        host_pool(10)
+        hook.stop()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    host_pool(10)
+    assert names(hook).count("malloc") == 1
+    hook.start(host_pool)
+    hook.stop()
+
+
+def test_stops_in_any_order(host_pool):
+    first, second = Recorder(name="first").start(), Recorder(name="second").start()
+    third = Recorder(name="third").start(host_pool)
+    first.stop()
+    host_pool(10)
+    third.stop()
+    second.stop()
+    assert [names(hook).count("malloc") for hook in (first, second, third)] == [0, 1, 1]
+
+
+def test_starts_and_stops_at_the_wrong_moment(host_pool):
+    hook = Recorder()
+    with pytest.raises(clpool.RuntimeError, match="not started: call start") as caught:
+        hook.stop()
+    assert caught.value.status == "CLP_NOT_FOUND"
+    hook.start()
+    for again in ([], [host_pool]):
+        with pytest.raises(clpool.RuntimeError, match="started already: call stop") as caught:
+            hook.start(*again)
+        assert caught.value.status == "CLP_BUSY"
+    with pytest.raises(KeyError, match="recorder"):
+        Recorder().start()
+    with pytest.raises(KeyError, match="recorder"):
+        hook.__enter__()
+    hook.stop()
+    with pytest.raises(clpool.RuntimeError):
+        hook.stop()
+    for no_pool in (5, host_pool.allocator, host_pool.on):
+        with pytest.raises(TypeError, match="pool must be"):
+            hook.start(no_pool)
+    host_pool(10)
+    assert "malloc" not in names(hook)
+
+
+def test_stop_belongs_to_the_thread_of_the_start(host_pool):
+    hook = Recorder()
+    started, end = threading.Event(), threading.Event()
+
+    def work():
+        hook.start()
+        started.set()
+        end.wait(30)
+        host_pool(10)
+
+    thread = threading.Thread(target=work, name="worker")
+    thread.start()
+    assert started.wait(30)
+    with pytest.raises(clpool.RuntimeError, match="thread 'worker'"):
+        hook.stop()
+    end.set()
+    thread.join()
+    assert names(hook).count("malloc") == 1
+    hook.stop()  # what that thread began has ended with it
+    with hook:
+        host_pool(10)
+    assert names(hook).count("malloc") == 2
+
+
+def test_a_started_hook_that_is_dropped(host_pool):
+    seen = []
+    Recorder(seen).start(host_pool)
+    gc.collect()
+    host_pool(10)
+    pool = clpool.MemoryPool(clpool.HostAllocator())
+    gone = weakref.ref(Recorder(seen).start(pool))
+    pool(10)
+    del pool
+    gc.collect()
+    assert gone() is None
+    assert [what for _, what, _ in seen].count("malloc") == 2
+    thread = threading.Thread(target=lambda: (Recorder(seen).start(), host_pool(10)))
+    thread.start()
+    thread.join()
+    gc.collect()
+    assert [what for _, what, _ in seen].count("malloc") == 4
+
+
+def test_a_profile_of_two_cells(host_pool):
+    profile = clpool.LineProfileHook()
+    profile.start()
+    allocate_twice(host_pool)
+    profile.stop()
+    allocate_twice(host_pool)
+    size = host_pool.alloc_size(host_pool.bin_number(1024)) / 1024
+    assert reported(profile).startswith(f"_root ({2 * size:.2f}KB, {size:.2f}KB)\n")
+
+
 def test_a_callback_may_use_pools(host_pool):
     class Nested(clpool.MemoryHook):
         calls = 0
@@ -329,6 +446,34 @@ def test_line_profile_views(host_pool):
             report(profile, "then")
 
 
+def test_outstanding_allocations(host_pool):
+    """A pool rounds 1024 bytes up to 1087, and 2048 up to 2175."""
+
+    def allocate(size):
+        return host_pool(size)
+
+    line = allocate.__code__.co_firstlineno + 1
+    with clpool.LineProfileHook() as profile:
+        assert profile.outstanding_allocations() == []
+        kept = [allocate(1024), allocate(1024), host_pool(2048), host_pool(2048)]
+        del kept[3:]
+        first, second = profile.outstanding_allocations()
+        assert (first.file, first.bytes, first.blocks) == (__file__, 2175, 1)
+        assert second == (__file__, line, "allocate", 2 * 1087, 2)
+        at_peak = profile.outstanding_allocations("peak")
+        assert [(one.bytes, one.blocks) for one in at_peak] == [(4350, 2), (2174, 2)]
+        text = profile.get_outstanding_allocations_str()
+        assert text.splitlines()[1] == f"{__file__}:{line}:allocate (2.12KB, 2)"
+        kept.clear()
+        assert profile.outstanding_allocations() == []
+        assert profile.get_outstanding_allocations_str() == ""
+    with pytest.raises(ValueError, match="'sums'"):
+        profile.outstanding_allocations("sums")
+    with clpool.LineProfileHook(max_depth=1) as shallow:
+        kept.append(host_pool(1024))
+        assert shallow.outstanding_allocations() == [("_root", 0, "", 1087, 1)]
+
+
 def test_line_profile_of_refused_requests():
     pool = clpool.MemoryPool(clpool.SimulatedAllocator(1 << 30))
     with clpool.LineProfileHook(max_depth=1) as profile:
@@ -395,3 +540,8 @@ def test_line_profile_against_a_model():
             peak = dict(buffers)
         assert sorted(folded(profile, "now")) == by_line(buffers)
         assert sorted(folded(profile, "peak")) == by_line(peak)
+        for view, of in ("now", buffers), ("peak", peak):
+            lines = profile.outstanding_allocations(view)
+            # All of them are of the one line in allocate().
+            assert [line.bytes for line in lines] == [sum(by_line(of))] * bool(of)
+            assert [line.blocks for line in lines] == [len(of)] * bool(of)

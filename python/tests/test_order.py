@@ -92,6 +92,41 @@ def test_bind_and_unbind(context, queue, pool):
     assert pool.active_blocks == 0
 
 
+@pytest.mark.parametrize("kind", ["buffers", "svm"])
+def test_bind_what_is_on_a_queue(context, queue, kind):
+    """The new queue waits for the one that the memory is on, and the next use for both."""
+    if kind == "svm":
+        pool = clpool.SVMPool(clpool.SVMAllocator(context, queue=queue))
+    else:
+        pool = clpool.MemoryPool(clpool.ImmediateAllocator(queue))
+    other = cl.CommandQueue(context)
+    on, seen = pool.on(queue), np.zeros(N, np.int32)
+
+    def fill(q, memory, value, event):
+        source = np.full(N, value, np.int32)
+        return cl.enqueue_copy(q, memory, source, is_blocking=False, wait_for=event), source
+
+    del_me = on(4 * N)
+    first, second = cl.UserEvent(context), cl.UserEvent(context)
+    kept = [fill(queue, del_me, 1, [first])]
+    del del_me
+    memory = on(4 * N)
+    memory.bind_to_queue(other)
+    kept.append(fill(other, memory, 2, None))
+    read = cl.enqueue_copy(other, seen, memory, is_blocking=False, wait_for=[second])
+    del memory
+    again = on(4 * N)
+    kept.append(fill(queue, again, 3, None))
+    queue.flush()
+    other.flush()
+    first.set_status(cl.command_execution_status.COMPLETE)
+    second.set_status(cl.command_execution_status.COMPLETE)
+    read.wait()
+    queue.finish()
+    assert pool.stats.misses == 1
+    assert (seen == 2).all()
+
+
 def test_a_queue_of_another_context(pool, queue):
     stranger = cl.CommandQueue(cl.Context([queue.device]))
     with pytest.raises(cl.LogicError):

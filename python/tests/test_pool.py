@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import signal
 import subprocess
 import sys
@@ -318,6 +319,18 @@ def test_free_all_held(pool):
     assert (pool.held_blocks, other.held_blocks) == (0, 0)
 
 
+def test_free_all_held_in_a_callback(host_pool):
+    class Freeing(clpool.MemoryHook):
+        def malloc_preprocess(self, **kwargs):
+            clpool.free_all_held()
+
+    host_pool(1000)
+    with Freeing():
+        kept = host_pool(1000)
+    assert (host_pool.stats.misses, host_pool.held_blocks) == (2, 0)
+    del kept
+
+
 def test_a_callback_that_asks_its_own_pool():
     calls = []
 
@@ -380,3 +393,83 @@ def test_a_part_is_told_in_per_cent(monkeypatch):
         clpool.MemoryPool(clpool.SimulatedAllocator(10000))
     monkeypatch.setenv("CLPOOL_MEMORY_LIMIT", "50%")
     assert clpool.MemoryPool(clpool.SimulatedAllocator(10000)).limit == 5000
+
+
+def test_dump_of_an_arena():
+    pool = clpool.MemoryPool(clpool.HostAllocator(), arena=True)
+    kept = [pool(size) for size in (1000, 5000, 300)]
+    kept[1].release()
+    dump, stats = json.loads(pool.allocator.dump()), pool.allocator.get_stats()
+    assert dump.pop("fragmentation") == pytest.approx(stats.pop("fragmentation"), abs=1e-6)
+    segments = dump.pop("map")
+    assert dump == stats
+    assert len(segments) == stats["segments"]
+    ranges = [one for segment in segments for one in segment["ranges"]]
+    assert sum(one["bytes"] for one in ranges if one["used"]) == stats["used_bytes"]
+    assert sum(one["bytes"] for one in ranges) == stats["reserved_bytes"]
+
+
+@pytest.mark.parametrize("make", [clpool.HostAllocator, clpool.SimulatedAllocator])
+def test_initial_pool_size(make):
+    pool = clpool.MemoryPool(make(), initial_pool_size=1 << 20, limit=1 << 21)
+    assert pool.allocator.get_stats()["reserved_bytes"] == 1 << 20
+    memory = pool(900_000)
+    assert pool.stats.device_allocations == 0
+    memory.release()
+    pool.free_held()
+    assert pool.allocator.get_stats()["reserved_bytes"] == 1 << 20
+
+
+def test_initial_pool_sizes_that_cannot_be():
+    scarce = clpool.SimulatedAllocator(1 << 20)
+    with pytest.raises(clpool.MemoryError):
+        clpool.MemoryPool(scarce, initial_pool_size=2 << 20)
+    clpool.MemoryPool(scarce, initial_pool_size=1 << 20)  # nothing was kept
+    with pytest.raises(ValueError, match="arena=False"):
+        clpool.MemoryPool(scarce, initial_pool_size=1, arena=False)
+    with pytest.raises(ValueError, match="reserve_bytes"):
+        clpool.MemoryPool(clpool.ArenaAllocator(scarce), initial_pool_size=1)
+    with pytest.raises(ValueError, match="2000 bytes, above the limit of 1000"):
+        clpool.MemoryPool(scarce, initial_pool_size=2000, limit=1000)
+    for nothing in 0, None:
+        assert clpool.MemoryPool(scarce, arena=False, initial_pool_size=nothing).managed_bytes == 0
+
+
+def cells(summary, name):
+    """The line of a table's that begins with a name, in words."""
+    (line,) = [line for line in summary.splitlines() if line.startswith(name + " ")]
+    return line.split()[1:]
+
+
+def test_memory_summary(queue):
+    pool = clpool.MemoryPool(clpool.ImmediateAllocator(queue), limit=1 << 30, arena=False)
+    kept = [pool(1000 * 2**i) for i in range(12)]
+    kept += [pool(3 << 20), pool(3 << 20)]
+    kept.pop().release()
+    summary = clpool.memory_summary(pool)
+    assert clpool.memory_summary(pool.on(queue)) == summary
+    assert max(map(len, summary.splitlines())) <= 80
+    assert summary.isascii()
+    assert "allocator cl-immediate, limit 1.00 GiB" in summary.splitlines()
+    assert cells(summary, "active") == ["6.91", "MiB", "9.91", "MiB", "13"]
+    size = f"{pool.held_bytes / (1 << 20):.2f}"
+    assert cells(summary, "held") == [size, "MiB", "1"]
+    assert cells(summary, size + " MiB") == ["MiB", "1", "1", size, "MiB", "0", "2"]
+    assert cells(summary, "14") == ["0", "14", "0.0%"]
+    assert summary.splitlines()[-1] == "and 3 more"
+    assert "segments" not in summary
+
+
+def test_memory_summary_of_an_arena():
+    pool = clpool.MemoryPool(clpool.HostAllocator(), initial_pool_size=5 << 20)
+    empty = clpool.memory_summary(pool)
+    assert cells(empty, "segments") == ["5.00", "MiB", "5.00", "MiB", "1"]
+    memory = pool(1 << 20)
+    summary = clpool.memory_summary(pool)
+    assert cells(summary, "used") == ["1.00", "MiB", "1.00", "MiB", "1"]
+    assert cells(summary, "largest free") == ["free", "4.00", "MiB"]
+    assert cells(summary, "reserve") == ["5.00", "MiB"]
+    assert "limit none" in summary
+    memory.release()
+    with pytest.raises(AttributeError):
+        clpool.memory_summary(pool.allocator)

@@ -40,12 +40,16 @@ ENDS = {
     "in a cycle": "cycle = [pool, a]; cycle.append(cycle); del pool, a, cycle",
     "in a module": "import json; json.kept = (pool, a)",
     "in an exit function": "import atexit; atexit.register(lambda kept=(pool, a): kept[0](5000))",
+    "a use that stays": "clpool.use(queue); x = cla.empty(queue, 100, 'f'); y = x + 1",
     "a hook that stays": "class H(clpool.MemoryHook):\n"
     "    def free_preprocess(self, **kw): pass\n"
     "H().__enter__()",
     "a hook of a pool that stays": "class H(clpool.MemoryHook):\n"
     "    def device_free_preprocess(self, **kw): pass\n"
     "H().add_to(pool)",
+    "a hook that was started": "class H(clpool.MemoryHook):\n"
+    "    def free_preprocess(self, **kw): pass\n"
+    "H().start(); H().start(pool)",
     "a pool of a pool": "on = pool.on(cl.CommandQueue(context)); c = on(100); del pool, on",
     "a thread that goes on": "import threading\n"
     "def work():\n"

@@ -121,3 +121,31 @@ def test_streams():
         assert pool.active_blocks == 1
         """
     )
+
+
+def test_what_on_gives_is_its_pool(context, pool, tmp_path):
+    other = cl.CommandQueue(context)
+    on = pool.on(other)
+    with clpool.trace(tmp_path / "run.csv", pool=on) as trace:
+        hook = clpool.StatisticsHook()
+        hook.add_to(on)
+        memory = on(1000)
+        plain = pool(2000)
+        trace.flush()
+        lines = (tmp_path / "run.csv").read_text().splitlines()
+        assert [line.split(",")[4] for line in lines] == ["Size", "1000", "2000"]
+        hook.remove_from(pool)
+    assert hook.allocation_counts.total_bytes == 3000
+    assert on.stats == pool.stats
+    assert (on.active_bytes, on.active_blocks) == (3000, 2)
+    assert on.allocator is pool.allocator
+    on.limit = 1 << 20
+    assert pool.limit == 1 << 20
+    memory.release()
+    plain.release()
+    assert on.held_bytes == pool.held_bytes > 0
+    on.free_held()
+    assert pool.held_bytes == 0
+    on.stop_holding()
+    on(1000).release()
+    assert pool.held_bytes == 0

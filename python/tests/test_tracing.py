@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+import html
 import pathlib
+import re
 import subprocess
+import sys
+import threading
 import types
 
 import pytest
@@ -61,6 +65,88 @@ def test_a_trace_within_itself(host_pool, tmp_path):
     assert len((tmp_path / "run.csv").read_text().splitlines()) == 3
 
 
+def test_start_and_stop(host_pool, tmp_path):
+    trace = clpool.trace(tmp_path / "run.csv")
+    with pytest.raises(clpool.RuntimeError, match="run.csv.*not started: call start"):
+        trace.stop()
+    assert not (tmp_path / "run.csv").exists()
+    assert trace.start() is trace
+    host_pool(10)
+    with pytest.raises(clpool.RuntimeError, match="run.csv.*started already: call stop"):
+        trace.start()
+    trace.stop()
+    host_pool(20)
+    assert len((tmp_path / "run.csv").read_text().splitlines()) == 3
+    with pytest.raises(clpool.RuntimeError, match="not started"):
+        trace.stop()
+
+
+def test_traces_that_end_in_any_order(host_pool, tmp_path):
+    other = clpool.MemoryPool(clpool.HostAllocator())
+    traces = [
+        clpool.trace(tmp_path / f"{number}.csv", pool=pool).start()
+        for number, pool in enumerate((None, host_pool, other))
+    ]
+    host_pool(10)
+    traces[0].stop()
+    other(20)
+    traces[2].stop()
+    host_pool(30)
+    traces[1].stop()
+    lines = [len((tmp_path / f"{number}.csv").read_text().splitlines()) for number in range(3)]
+    assert lines == [3, 5, 3]
+
+
+def test_a_trace_stops_on_its_thread(host_pool, tmp_path):
+    own = clpool.trace(tmp_path / "own.csv").start()
+    of_a_pool = clpool.trace(tmp_path / "pool.csv", pool=host_pool).start()
+    left = []
+
+    def work():
+        host_pool(10)
+        of_a_pool.stop()
+        with pytest.raises(clpool.RuntimeError, match="thread 'MainThread'.*pool"):
+            own.stop()
+        left.append(clpool.trace(tmp_path / "worker.csv").start())
+        host_pool(20)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    left[0].stop()
+    own.stop()
+    for name, lines in ("own", 1), ("pool", 3), ("worker", 3):
+        assert len((tmp_path / f"{name}.csv").read_text().splitlines()) == lines
+
+
+@pytest.mark.parametrize("how", ["kept", "dropped", "a thread's", "a pool's"])
+def test_a_trace_that_is_never_stopped(how, tmp_path):
+    """It is complete when the interpreter exits."""
+    path = tmp_path / "run.csv"
+    starts = {
+        "kept": f"t = clpool.trace({str(path)!r}).start(); work()",
+        "dropped": f"clpool.trace({str(path)!r}).start(); gc.collect(); work()",
+        "a thread's": f"t = threading.Thread(target=lambda: (clpool.trace({str(path)!r}).start(),"
+        " work())); t.start(); t.join()",
+        "a pool's": f"clpool.trace({str(path)!r}, pool=pool).start(); gc.collect(); work()",
+    }
+    program = (
+        "import clpool, gc, threading\n"
+        "pool = clpool.MemoryPool(clpool.HostAllocator())\n"
+        "kept = []\n"
+        "def work():\n"
+        "    for i in range(2000): kept.append(pool(10))\n"
+        f"{starts[how]}\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert ended.stderr == ""
+    lines = path.read_text().splitlines()
+    assert len(lines) >= 1 + 2000
+    assert all(line.count(",") == 5 for line in lines)
+
+
 def test_trace_to_nowhere():
     with pytest.raises(clpool.RuntimeError) as caught:
         clpool.trace("/nowhere/run.csv").__enter__()
@@ -74,6 +160,12 @@ def long_trace(tmp_path):
     sizes = [1000 + 37 * i % 9001 for i in range(1000)]
     path.write_text("Thread,Time,Action,Pointer,Size,Stream\n" + "".join(map(rows.format, sizes)))
     return path
+
+
+def table_rows(page):
+    """The cells of a table's rows, without its head."""
+    rows = re.findall(r"<tr>((?:<td>.*?</td>)+)</tr>", page)
+    return [re.findall(r"<td>(.*?)</td>", row) for row in rows]
 
 
 def python_lines(printed):
@@ -94,7 +186,7 @@ ALLOCATORS = {
 @pytest.mark.parametrize("time", [0, 30, 500, 10**9])
 @pytest.mark.parametrize("arena", [None, "0", "1"])
 def test_the_line_that_tune_prints(
-    tool, queue, long_trace, capsys, monkeypatch, allocator, time, arena
+    tool, queue, long_trace, monkeypatch, allocator, time, arena
 ):
     """It makes the pool that is recommended and returned, whatever the environment says."""
     if arena is not None:
@@ -102,8 +194,8 @@ def test_the_line_that_tune_prints(
         monkeypatch.setenv("CLPOOL_LEADING_BITS", "7")
     options = f"--time={time}", f"--allocator={allocator}", "--cost=pocl-cpu"
     found = clpool.tune(long_trace, *options)
-    recommended = found["recommended"]
-    line = python_lines(capsys.readouterr().out)
+    recommended = found.recommended
+    line = python_lines(str(found))
     assert line == recommended["python"]
     slacks = []
 
@@ -122,7 +214,7 @@ def test_the_line_that_tune_prints(
 
 @pytest.mark.parametrize("options", [[], ["--time=0"], ["--limit=1"], ["--limit=12K"], ["again"]])
 def test_tune_is_one_run(tool, long_trace, tmp_path, capsys, monkeypatch, options):
-    """It prints what the program prints, and returns the same."""
+    """Its result prints what the program prints, and has the same members."""
     runs, program = tmp_path / "runs", tmp_path / "program"
     program.write_text(f'#!/bin/sh\necho run >> {runs}\nexec {tool} "$@"\n')
     program.chmod(0o755)
@@ -130,52 +222,62 @@ def test_tune_is_one_run(tool, long_trace, tmp_path, capsys, monkeypatch, option
     arguments = [str(long_trace), *(str(long_trace) if o == "again" else o for o in options)]
     found = clpool.tune(*arguments)
     assert runs.read_text() == "run\n"
+    assert capsys.readouterr().out == ""
+    print(found)
     printed = capsys.readouterr().out
     own = subprocess.run([tool, "tune", *arguments], capture_output=True, text=True, check=True)
     assert printed == own.stdout
     best = [line.split() for line in printed.splitlines() if line.startswith("* ")][:-1]
-    if found["recommended"] is None:
+    assert repr(found) == str(found)
+    shown = table_rows(found._repr_html_())
+    assert [row[0] for row in shown].count("*") == len(best)
+    if found.recommended is None:
         assert best == []
     else:
-        bits, slack = found["recommended"]["leading_bits"], found["recommended"]["slack"]
+        bits, slack = found.recommended["leading_bits"], found["recommended"]["slack"]
         assert [row[1:3] for row in best] == [[str(bits), "no" if slack is None else str(slack)]]
-    assert len(found["settings"]) == 10
+    assert len(found.settings) == len(shown) == 10
 
 
 def test_remarks_of_the_program_are_shown(tool, long_trace, capsys):
     with open(long_trace, "a") as file:
         file.write("1,00:00:00.0,alloc")
-    clpool.tune(long_trace)
-    printed = capsys.readouterr()
-    assert str(long_trace) in printed.err and "recommended: " in printed.out
+    assert "recommended: " in str(clpool.tune(long_trace))
+    assert str(long_trace) in capsys.readouterr().err
 
 
-def test_tune_several(tool, long_trace, trace_file, capsys):
+def test_tune_several(tool, long_trace, trace_file):
     found = clpool.tune(long_trace, trace_file)
-    assert found["traces"] == [str(long_trace), str(trace_file)]
-    assert capsys.readouterr().out.startswith("2 traces: ")
+    assert found.traces == [str(long_trace), str(trace_file)]
+    assert str(found).startswith("2 traces: ")
 
 
-def test_tune_where_nothing_fits(tool, long_trace, trace_file, capsys):
+def test_tune_where_nothing_fits(tool, long_trace, trace_file):
     for arguments in (long_trace, "--limit=1"), (trace_file,):
-        assert clpool.tune(*arguments)["recommended"] is None
-        assert "nothing is recommended" in capsys.readouterr().out
+        found = clpool.tune(*arguments)
+        assert found.recommended is None
+        assert "nothing is recommended" in str(found)
+        assert "nothing is recommended" in found._repr_html_()
 
 
 def test_report(tool, trace_file, tmp_path):
     page = tmp_path / "page.html"
-    clpool.report(trace_file, page)
+    report = clpool.report(trace_file, page)
     assert "<html" in page.read_text()
+    assert (report.path, repr(report)) == (str(page), f"<clpool.Report {str(page)!r}>")
+    shown = report._repr_html_()
+    (framed,) = re.findall(r'^<iframe [^>]*srcdoc="([^"]*)"></iframe>$', shown)
+    assert html.unescape(framed) == page.read_text()
+    page.unlink()
+    assert f'<a href="{page}">' in report._repr_html_()
     with pytest.raises(clpool.RuntimeError, match="nowhere"):
         clpool.report("/nowhere.csv", page)
 
 
-def test_a_refused_trace_leaves_the_file(host_pool, queue, tmp_path):
+def test_a_refused_trace_leaves_the_file(host_pool, tmp_path):
     path = tmp_path / "run.csv"
     path.write_text("of before")
-    pools = [host_pool.on, 5, "pool", host_pool.allocator]
-    pools.append(clpool.MemoryPool(clpool.ImmediateAllocator(queue)).on(queue))
-    for no_pool in pools:
+    for no_pool in host_pool.on, 5, "pool", host_pool.allocator:
         with pytest.raises(TypeError, match="MemoryPool"):
             clpool.trace(path, pool=no_pool).__enter__()
     with clpool.trace(tmp_path / "other.csv"):

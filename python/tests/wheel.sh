@@ -16,7 +16,8 @@ PKG_CONFIG=false builder/bin/pip wheel --quiet --no-deps --wheel-dir plain "$sou
 PATH=$here/builder/bin:$PATH auditwheel repair --wheel-dir wheel plain/clpool-*.whl
 
 "$PYTHON" -m venv user
-user/bin/pip install --quiet pytest numpy mako pyopencl loopy arraycontext wheel/clpool-*.whl
+user/bin/pip install --quiet pytest hypothesis numpy mako pyopencl loopy arraycontext \
+  wheel/clpool-*.whl
 cp -R "$sources/python/tests" tests
 : "${POCL_CACHE_DIR:=$here/pocl-cache}"
 export POCL_CACHE_DIR
