@@ -66,6 +66,7 @@ class CudaAsyncAllocator(Allocator[Memory]):
         mempool: CudaMemPool | int | Literal["default", "current"] = "default",
     ) -> Self: ...
 
+@final
 class CudaMemPool:
     POSIX_FD: ClassVar[int]
     FABRIC: ClassVar[int]

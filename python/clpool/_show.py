@@ -118,6 +118,10 @@ def _refuse_pickling(thing: object) -> NoReturn:
     )
 
 
+def _refuse_making(self: object, *_: NoReturn) -> None:
+    raise TypeError("a PooledBuffer is made by a clpool.MemoryPool")
+
+
 def set_up() -> None:
     """Gives the extension's classes what is above."""
     looks: dict[Any, Any] = {
@@ -129,7 +133,9 @@ def set_up() -> None:
     }
     if hasattr(_clpool, "PooledBuffer"):
         looks[_clpool.PooledBuffer] = _buffer
-        looks[_clpool.PooledSVM] = _svm
+        if isinstance(_clpool.PooledSVM, type):
+            looks[_clpool.PooledSVM] = _svm
+        setattr(_clpool.PooledBuffer, "__init__", _refuse_making)  # noqa: B010
     for kind, look in looks.items():
         kind.__repr__ = _repr_with(look)
         kind.__reduce__ = _refuse_pickling

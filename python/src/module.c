@@ -64,7 +64,8 @@ static PyObject *set_up(PyObject *module, PyObject *args, PyObject *keywords)
   if (clpool_make_wrapper_types() < 0)
     return NULL;
   if (PyObject_SetAttrString(module, "PooledBuffer", (PyObject *)clpool_wrapper_type) < 0 ||
-      PyObject_SetAttrString(module, "PooledSVM", clpool_svm_type) < 0)
+      PyObject_SetAttrString(module, "PooledSVM",
+                             clpool_svm_type == NULL ? Py_None : clpool_svm_type) < 0)
     return NULL;
   Py_RETURN_NONE;
 }

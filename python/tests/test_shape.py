@@ -57,6 +57,14 @@ def test_reprs(queue):
     )
 
 
+def test_only_pools_make_their_buffers(queue):
+    for kind in clpool.PooledBuffer, clpool.PooledSVM:
+        with pytest.raises(TypeError, match="made by a clpool"):
+            kind(queue.context, cl.mem_flags.READ_WRITE, 100)
+        with pytest.raises(TypeError):
+            kind()
+
+
 def test_reprs_of_memory(queue):
     memory = clpool.MemoryPool(clpool.HostAllocator())(100)
     assert repr(memory) == f"<clpool.Memory: 100 bytes at {memory.ptr:#x}>"
