@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, SupportsIndex, Union
 
 from clpool import _clpool
 from clpool._clpool import CudaMemPool
@@ -24,10 +25,10 @@ class MemoryAsync:
 
     __slots__ = ("__weakref__", "_pool", "ptr", "size", "stream")
 
-    def __init__(self, pool: MemoryAsyncPool, size: int, stream: Any | None) -> None:
+    def __init__(self, pool: MemoryAsyncPool, size: SupportsIndex, stream: Any | None) -> None:
         self.ptr = 0
         self.ptr = pool._malloc(size, stream)
-        self.size = size
+        self.size = operator.index(size)
         self.stream = stream
         self._pool = pool
 
@@ -51,7 +52,7 @@ class MemoryAsyncPool(_clpool.AsyncPool):
     - a sequence of these, one for each device.
 
     A device's current pool stays as it is, where CuPy changes it. Raises clpool.NotSupported
-    without a driver, ValueError or clpool.LogicError for handles that are none.
+    without a driver; ValueError, TypeError or clpool.LogicError for handles that are none.
     """
 
     __slots__ = ("_cupy",)
@@ -71,7 +72,7 @@ class MemoryAsyncPool(_clpool.AsyncPool):
         self._cupy = cupy
         return self
 
-    def malloc(self, size: int) -> Any:
+    def malloc(self, size: SupportsIndex) -> Any:
         """Memory of so many bytes on the current device, in the order of CuPy's current stream: a
         cupy.cuda.MemoryPointer. Without CuPy, a :class:`MemoryAsync` in the order of the legacy
         default stream. Raises clpool.MemoryError if there is no memory, after waiting for all work
@@ -80,7 +81,7 @@ class MemoryAsyncPool(_clpool.AsyncPool):
             return MemoryAsync(self, size, None)
         cuda = self._cupy.cuda
         memory = MemoryAsync(self, size, cuda.get_current_stream())
-        owner = cuda.UnownedMemory(memory.ptr, size, memory, cuda.runtime.getDevice())
+        owner = cuda.UnownedMemory(memory.ptr, memory.size, memory, cuda.runtime.getDevice())
         return cuda.MemoryPointer(owner, 0)
 
     def free_all_blocks(self, stream: Any | None = None) -> None:

@@ -230,6 +230,7 @@ static PyGetSetDef properties[] = {
 };
 
 static PyType_Slot slots[] = {
+    {Py_tp_doc, "AsyncPool(mempools, /)\n--\n\n"},
     {Py_tp_new, pool_new},
     {Py_tp_dealloc, pool_dealloc},
     {Py_tp_methods, methods},
