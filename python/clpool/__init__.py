@@ -26,7 +26,9 @@ from clpool._clpool import (
     SimulatedAllocator,
     SVMAllocator,
     SVMPool,
+    __version__,
     free_all_held,
+    library_version,
 )
 from clpool._errors import (
     Error,
@@ -78,6 +80,7 @@ __all__ = [
     "collect_garbage",
     "cupy_allocator",
     "free_all_held",
+    "library_version",
     "patch",
     "report",
     "torch_allocator",

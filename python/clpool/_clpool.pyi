@@ -8,6 +8,9 @@ import pyopencl as cl
 
 from clpool._set_up import PoolStats
 
+__version__: str
+library_version: str
+
 class Allocator:
     @property
     def name(self) -> str: ...
