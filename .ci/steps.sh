@@ -131,8 +131,8 @@ step_install() {
     TESTS='tests/house/check-install.sh tests/house/check-walk.sh'
 }
 
-# The tests of the Python package with the library of a build, and with a wheel in a clean
-# environment. A wheel is built in the tree that it is of.
+# The tests of the Python package, and again with a wheel, of its source distribution alone, in a
+# clean environment. The source distribution is made in the tree that it is of.
 step_python() {
   (
     default_build

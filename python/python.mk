@@ -5,8 +5,8 @@
 #   make check-python      its tests
 #   make check-pyopencl    PyOpenCL's own tests, without a pool, on its own, and on clpool's
 
-EXTRA_DIST += \
-	python/README.md \
+EXTRA_DIST += recipe/recipe.yaml \
+	python/COPYING python/MANIFEST.in python/README.md \
 	python/bench/footprint.py \
 	python/bench/pair.py \
 	python/clpool/__init__.py \
@@ -27,6 +27,7 @@ EXTRA_DIST += \
 	python/clpool/_use.py \
 	python/clpool/statistics.py \
 	python/clpool/py.typed \
+	python/examples/snapshot.json \
 	python/examples/timeline.py \
 	python/pyproject.toml \
 	python/setup.py \
@@ -54,6 +55,7 @@ EXTRA_DIST += \
 	python/src/trace.c \
 	python/src/wrapper.c \
 	python/tests/check.sh \
+	python/tests/check_packaging.py \
 	python/tests/check_pyopencl.py \
 	python/tests/conftest.py \
 	python/tests/default_allocator.py \
@@ -66,10 +68,12 @@ EXTRA_DIST += \
 	python/tests/test_cuda.py \
 	python/tests/test_dlpack.py \
 	python/tests/test_errors.py \
+	python/tests/test_guides.py \
 	python/tests/test_hooks.py \
 	python/tests/test_log.py \
 	python/tests/test_memory_pressure.py \
 	python/tests/test_order.py \
+	python/tests/test_package.py \
 	python/tests/test_patch.py \
 	python/tests/test_pool.py \
 	python/tests/test_process.py \

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
@@ -98,7 +99,7 @@ static uint64_t thread_number(void)
     unsigned forks;
   } thread __attribute__((tls_model("initial-exec")));
   if (!thread.number || clpi_is_inherited(thread.forks))
-    thread.number = gettid();
+    thread.number = (pid_t)syscall(SYS_gettid); /* gettid: not before glibc 2.30 */
   thread.forks = clpi_relaxed(clpi_forks);
   return (uint64_t)thread.number;
 }

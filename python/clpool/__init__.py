@@ -29,7 +29,9 @@ from clpool._clpool import (
     SimulatedAllocator,
     SVMAllocator,
     SVMPool,
+    __version__,
     free_all_held,
+    library_version,
 )
 from clpool._cuda import MemoryAsync, MemoryAsyncPool
 from clpool._errors import (
@@ -94,6 +96,7 @@ __all__ = [
     "cupy_allocator",
     "free_all_held",
     "get_allocator",
+    "library_version",
     "memory_summary",
     "patch",
     "report",

@@ -11,6 +11,9 @@ from typing_extensions import Self, TypeVar
 
 from clpool._set_up import PoolStats
 
+__version__: str
+library_version: str
+
 # What a pool gives: PooledBuffer, PooledSVM or Memory, as its allocator.
 _M_co = TypeVar("_M_co", covariant=True, default=Any)
 

@@ -109,7 +109,13 @@ PyMODINIT_FUNC PyInit__clpool(void)
   PyObject *module = PyModule_Create(&definition);
   if (module == NULL)
     return NULL;
-  if (clpool_add_allocators(module) < 0 || clpool_add_callback_allocator(module) < 0 ||
+#ifdef Py_GIL_DISABLED
+  /* The interpreter's lock guards all state: a free-threaded interpreter turns it on and warns. */
+  PyUnstable_Module_SetGIL(module, Py_MOD_GIL_USED);
+#endif
+  if (PyModule_AddStringConstant(module, "__version__", CLPOOL_PACKAGE_VERSION) < 0 ||
+      PyModule_AddStringConstant(module, "library_version", clp_version()) < 0 ||
+      clpool_add_allocators(module) < 0 || clpool_add_callback_allocator(module) < 0 ||
       clpool_add_pools(module) < 0 || clpool_add_memory(module) < 0 ||
       clpool_add_hook(module) < 0 || clpool_add_trace(module) < 0 || clpool_add_torch(module) < 0 ||
       clpool_add_released() < 0 || clpool_add_cuda_mempool(module) < 0 ||

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Builds the package against the library of a build folder, the current one, installs it in a
-# virtual environment there, with PyOpenCL and libraries on it from the package registry, and runs a
-# program of Python's in it: check.sh SOURCES ARGUMENT...
+# Builds the package with libclpool's sources, in the current build folder, installs it in a virtual
+# environment there, with PyOpenCL and libraries on it from the package registry, and runs a program
+# of Python's in it: check.sh SOURCES ARGUMENT...
 set -eu
 
 sources=$1
@@ -17,11 +17,15 @@ python=$build/python-venv/bin/python
 
 # A copy, since the sources may be read-only, and a build leaves files beside them.
 rm -rf python-sources
-cp -R "$sources/python" python-sources
+cp -RL "$sources/python" python-sources
+mkdir python-sources/lib python-sources/include
+cp -R "$sources/lib/." python-sources/lib
+cp -R "$sources/include/." python-sources/include
 chmod -R u+w python-sources
-CLPOOL_BUILD=$build CFLAGS="${CFLAGS:-} -I$sources/include" \
+PKG_CONFIG=false \
   "$python" -m pip install --quiet --no-build-isolation --no-deps --force-reinstall ./python-sources
 
+export CLPOOL_TREE="$sources"
 export CLPOOL_FAKE_CUDA="$build/tests/fakecuda/.libs/libfakecuda.so"
 : "${POCL_CACHE_DIR:=$build/pocl-cache}"
 export POCL_CACHE_DIR
