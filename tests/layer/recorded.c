@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A program for clpool record, which knows nothing of clpool. It prints the rows that its calls
- * should come to, "ACTION SIZE CONTEXT KIND FLAGS", and what is in its memory: the same with a
- * layer and without. Its argument says what it does; 77: there is no OpenCL device that it can do
- * that on. */
+/* A program for the checks of the layers, which knows nothing of clpool. It prints the rows that
+ * its calls should come to, "ACTION SIZE CONTEXT KIND FLAGS", and what is in its memory: the same
+ * with a layer and without. Its argument says what it does; 77: there is no OpenCL device that it
+ * can do that on. */
+#include "support/instrumented.h"
 #include "support/opencl_devices.h"
 
 #include <CL/cl.h>
@@ -14,10 +15,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SKIPPED = 77, WORDS = 1024, BYTES = 4 * WORDS, PAIRS = 20000, THREADS = 4 };
+enum { SKIPPED = 77, WORDS = 1024, BYTES = 4 * WORDS, PAIRS = 5000, THREADS = 4 };
 
 static cl_device_id device;
 static cl_context context;
@@ -275,16 +277,60 @@ static void children(void)
   release(mem);
 }
 
+/* --- memory that is out --- */
+
+enum { MIB = 1 << 20, PHASES = 6, LIVE = 4, ROOM = 600, FIRST = 90, STEP = 7 };
+
+static void limit_memory(void)
+{
+  unsigned long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  require(file && fscanf(file, "%lu", &pages) == 1 && !fclose(file));
+  const rlim_t most = pages * (rlim_t)sysconf(_SC_PAGESIZE) + (rlim_t)ROOM * MIB;
+  const struct rlimit limit = {most, most};
+  require(!setrlimit(RLIMIT_AS, &limit));
+}
+
+static void use_image_and_buffers(size_t mib, int count)
+{
+  const cl_image_format format = {CL_R, CL_FLOAT};
+  const cl_image_desc desc = {
+      .image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 4096, .image_height = mib << 6};
+  const float color[4] = {1};
+  const size_t origin[3] = {0}, region[3] = {4096, mib << 6, 1};
+  cl_mem live[LIVE] = {clCreateImage(context, CL_MEM_READ_WRITE, &format, &desc, NULL, NULL)};
+  require(live[0] && !clEnqueueFillImage(queue, live[0], color, origin, region, 0, NULL, NULL));
+  for (int i = 1; i < count; i++) {
+    live[i] = clCreateBuffer(context, CL_MEM_READ_WRITE, mib * MIB, NULL, NULL);
+    require(live[i] && !clEnqueueFillBuffer(queue, live[i], color, 4, 0, mib * MIB, 0, NULL, NULL));
+  }
+  require(!clFinish(queue));
+  for (int i = 0; i < count; i++)
+    release(live[i]);
+}
+
+/* There is room for what is in use, and not for much more: what clpool run holds must go. For PoCL,
+ * whose memory is the process's. */
+static void exhausts(void)
+{
+  char version[256] = "";
+  (void)clGetDeviceInfo(device, CL_DEVICE_VERSION, sizeof(version) - 1, version, NULL);
+  if (CLPT_SANITIZED || RUNNING_ON_VALGRIND ||
+      (!strstr(version, "PoCL") && !strstr(version, "pocl")))
+    exit(SKIPPED);
+  use_image_and_buffers(1, 2); /* what the driver loads and starts comes before the limit */
+  limit_memory();
+  for (size_t phase = 0; phase < PHASES; phase++)
+    use_image_and_buffers(FIRST + phase * STEP, LIVE);
+}
+
 int main(int argc, char **argv)
 {
   static const struct {
     const char *name;
     void (*run)(void);
-  } works[] = {{"all", all_kinds},
-               {"threads", threads},
-               {"killed", killed},
-               {"exits", exits},
-               {"children", children}};
+  } works[] = {{"all", all_kinds}, {"threads", threads},   {"killed", killed},
+               {"exits", exits},   {"children", children}, {"exhausts", exhausts}};
   open_device();
   for (size_t i = 0; i < sizeof(works) / sizeof(works[0]); i++)
     if (argc == 2 && strcmp(argv[1], works[i].name) == 0)
