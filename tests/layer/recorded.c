@@ -97,6 +97,9 @@ static void share_and_part(void)
   release(whole);
   release(whole);
   release(part);
+  cl_mem between = buffer_of(8);
+  expect("free", 8);
+  release(between); /* and the whole is not free yet */
   require(!clEnqueueReadBuffer(queue, part, CL_TRUE, 0, BYTES / 2, read, 0, NULL, NULL));
   require(memcmp(read, words + WORDS / 2, BYTES / 2) == 0);
   printf("read %u\n", read[7]);
@@ -197,11 +200,15 @@ static void shared_virtual_memory(void)
   expect_of("svm", CL_MEM_READ_WRITE, "free", 200);
   require(!clEnqueueSVMFree(queue, 1, &second, NULL, NULL, 0, NULL, NULL));
   require(!clFinish(queue));
+  cl_event stop = clCreateUserEvent(context, NULL);
+  require(stop && !clEnqueueSVMFree(queue, 1, &third, free_svm, NULL, 1, &stop, NULL));
+  first = svm_of(400); /* the third is not free yet */
   expect_of("svm", CL_MEM_READ_WRITE, "free", 300);
-  require(!clEnqueueSVMFree(queue, 1, &third, free_svm, NULL, 0, NULL, NULL));
-  require(!clFinish(queue));
+  require(!clSetUserEventStatus(stop, CL_COMPLETE) && !clReleaseEvent(stop) && !clFinish(queue));
   while (!is_freed)
     sched_yield();
+  expect_of("svm", CL_MEM_READ_WRITE, "free", 400);
+  clSVMFree(context, first);
 }
 
 /* Contexts one after the other have numbers of their own, though their handles may be the same. */

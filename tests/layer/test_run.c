@@ -267,6 +267,10 @@ START_TEST(a_queue_out_of_order_waits_by_its_events)
   ck_assert_int_eq(cl->clEnqueueMarkerWithWaitList(late, 0, NULL, &own), CL_SUCCESS);
   ck_assert_int_eq(cl->clEnqueueFillBuffer(late, buffer, &zero, 1, 0, 1, 1, &own, NULL), 0);
   ck_assert_uint_eq(driver.waits, 2);
+  ck_assert_int_eq(cl->clEnqueueFillBuffer(late, buffer, &zero, 1, 0, 1, 0, &own, NULL),
+                   CL_INVALID_EVENT_WAIT_LIST); /* though the layer has one to add */
+  ck_assert_int_eq(cl->clEnqueueFillBuffer(late, buffer, &zero, 1, 0, 1, 1, NULL, NULL),
+                   CL_INVALID_EVENT_WAIT_LIST);
   driver.queues[0].done = driver.queues[0].given;
   ck_assert_int_eq(fill(late, buffer), CL_SUCCESS);
   ck_assert_uint_eq(driver.waits, 0);
@@ -393,6 +397,16 @@ START_TEST(images_of_other_kinds_are_the_drivers)
 }
 END_TEST
 
+START_TEST(buffers_with_properties_are_the_drivers)
+{
+  const cl_mem_properties none[] = {0x4242, 1, 0};
+  begin();
+  cl_mem buffer = cl->clCreateBufferWithProperties(context, none, 0, 1000, NULL, NULL);
+  release(buffer);
+  ck_assert_int_eq(((mem *)buffer)->references, 0);
+}
+END_TEST
+
 /* --- bounds --- */
 
 enum { MIB = 1 << 20, PHASES = 24, MOST_LIVE = 256 };
@@ -463,6 +477,11 @@ START_TEST(a_limit_bounds_all)
   begin();
   ck_assert_uint_le(most_in_phases(), 22 * MIB);
   cl_int code = 0;
+  for (int i = 0; i < 4; i++) { /* what the driver refuses is not taken */
+    driver.refusals = 2;
+    ck_assert_ptr_null(cl->clCreateBuffer(context, 0, 7 * MIB, NULL, &code));
+  }
+  driver.refusals = 0;
   cl_mem first = make(15 * MIB);
   ck_assert_ptr_null(cl->clCreateBuffer(context, 0, 10 * MIB, NULL, &code));
   ck_assert_int_eq(code, CL_MEM_OBJECT_ALLOCATION_FAILURE);
@@ -760,6 +779,7 @@ CLPT_MAIN("layer that pools", clpt_run_apart)
   tcase_add_loop_test(tests, images_come_again_where_all_is_equal, 0, 5);
   tcase_add_test(tests, extents_without_end_are_the_drivers_from_some_number_on);
   tcase_add_loop_test(tests, images_of_other_kinds_are_the_drivers, 0, 3);
+  tcase_add_test(tests, buffers_with_properties_are_the_drivers);
   tcase_add_test(tests, all_blocks_of_a_context_are_bounded);
   tcase_add_test(tests, a_large_block_does_not_pass_the_bound);
   tcase_add_test(tests, a_part_of_the_device_bounds_what_is_held);

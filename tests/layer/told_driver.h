@@ -49,6 +49,7 @@ typedef struct told_driver {
   unsigned fills, looks; /* at events */
   cl_uint waits;         /* in the wait list of the latest fill */
   cl_int fill_code;      /* what fills say, if not CL_SUCCESS */
+  unsigned refusals;     /* of buffers to come */
   /* Runs on a thread of its own in the next fill, if it has memory or if it lacks it; then it is
    * NULL.
    */
