@@ -520,6 +520,9 @@ tests_layer_recorded_SOURCES = tests/layer/recorded.c tests/support/instrumented
 tests_layer_recorded_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_layer_recorded_LDADD = $(OPENCL_LIBS)
 tests_layer_test_layer_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_layer_test_layer_SOURCES = \
+	tests/layer/test_layer.c \
+	tests/layer/told_driver.c tests/layer/told_driver.h
 tests_layer_test_run_SOURCES = \
 	tests/layer/test_run.c \
 	tests/layer/told_driver.c tests/layer/told_driver.h

@@ -479,6 +479,7 @@ START_TEST(a_limit_bounds_all)
   cl_int code = 0;
   for (int i = 0; i < 4; i++) { /* what the driver refuses is not taken */
     driver.refusals = 2;
+    driver.refusal_code = CL_INVALID_VALUE;
     ck_assert_ptr_null(cl->clCreateBuffer(context, 0, 7 * MIB, NULL, &code));
   }
   driver.refusals = 0;

@@ -121,7 +121,7 @@ static cl_mem CL_API_CALL create_buffer(cl_context of, cl_mem_flags flags, size_
   const bool is_refused = driver.refusals > 0;
   driver.refusals -= is_refused;
   if (code)
-    *code = is_refused ? CL_INVALID_VALUE : CL_SUCCESS;
+    *code = is_refused ? driver.refusal_code : CL_SUCCESS;
   if (is_refused)
     return NULL;
   pthread_mutex_lock(&driver.lock);
@@ -130,6 +130,13 @@ static cl_mem CL_API_CALL create_buffer(cl_context of, cl_mem_flags flags, size_
   *made = (mem){.references = 1, .bytes = bytes};
   pthread_mutex_unlock(&driver.lock);
   return (cl_mem)made;
+}
+
+static void *CL_API_CALL refuse_svm(cl_context of, cl_svm_mem_flags flags, size_t bytes,
+                                    cl_uint alignment)
+{
+  (void)of, (void)flags, (void)bytes, (void)alignment;
+  return NULL;
 }
 
 static cl_mem CL_API_CALL create_with_properties(cl_context of, const cl_mem_properties *properties,
@@ -370,6 +377,7 @@ const cl_icd_dispatch target = {
     .clFinish = flush,
     .clCreateBuffer = create_buffer,
     .clCreateBufferWithProperties = create_with_properties,
+    .clSVMAlloc = refuse_svm,
     .clCreateSubBuffer = create_sub_buffer,
     .clCreateImage = create_image,
     .clGetImageInfo = get_image_info,
