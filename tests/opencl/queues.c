@@ -21,11 +21,22 @@ static clpt_order_kind kind;
 static clp_pool *pool;
 static cl_event stop; /* of the first queue; NULL: it does not stand still */
 
-static void setup(void)
+static void open_all(void)
 {
   clpt_cl_open(&cl, 1);
   first = clpt_cl_queue(&cl, 0);
   second = clpt_cl_queue(&cl, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+}
+
+static void close_all(void)
+{
+  clpt_cl_ok(clReleaseCommandQueue(first));
+  clpt_cl_ok(clReleaseCommandQueue(second));
+  clpt_cl_close(&cl);
+}
+
+static void setup(void)
+{
   clpt_cl_reset();
   clpt_cl_pretend_vendor(CLPT_ANOTHER_VENDOR); /* which frees shared virtual memory on queues */
   before = clpt_cl_live_now();
@@ -48,9 +59,6 @@ static void teardown(void)
   clp_pool_release(pool);
   clpt_cl_assert_live(&before);
   clpt_cl_reset();
-  clpt_cl_ok(clReleaseCommandQueue(first));
-  clpt_cl_ok(clReleaseCommandQueue(second));
-  clpt_cl_close(&cl);
 }
 
 static bool start(int of_kind)
@@ -341,12 +349,14 @@ void clpt_add_queue_tests(Suite *suite)
   TCase *calls = clpt_case(suite, "calls");
   TCase *out_of_order = clpt_case(suite, "out of order");
 
+  tcase_add_unchecked_fixture(calls, open_all, close_all);
   tcase_add_checked_fixture(calls, setup, teardown);
   tcase_add_loop_test(calls, what_it_costs, 0, COSTS * CLPT_ORDER_KINDS);
   tcase_add_loop_test(calls, events_do_not_pile_up, 0, CLPT_ORDER_KINDS);
   tcase_add_loop_test(calls, the_caller_lets_a_queue_go, 0, CLPT_ORDER_KINDS);
   tcase_add_loop_test(calls, out_of_memory_waits_for_queues, 0, CLPT_ORDER_KINDS);
   tcase_add_loop_test(calls, each_call_fails_in_turn, 0, CLPT_ORDER_KINDS);
+  tcase_add_unchecked_fixture(out_of_order, open_all, close_all);
   tcase_add_checked_fixture(out_of_order, setup, teardown);
   tcase_add_loop_test(out_of_order, the_next_owner_comes_after_the_stale_write, 0,
                       OWNERS * OUT_OF_ORDER);

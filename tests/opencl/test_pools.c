@@ -73,11 +73,13 @@ static bool is_on_arena(int variant)
   return variant >= PLAIN;
 }
 
-/* NULL: the device has no such memory. */
+/* NULL: the device has no such memory. NVIDIA's blocks of an arena must be known as such. */
 static clp_pool *new_pool(int variant)
 {
   if (!clpt_order_has(&cl, kind_of(variant)))
     return NULL;
+  if (is_on_arena(variant))
+    clpt_cl_reset();
   return (is_on_arena(variant) ? clpt_order_pool_on_arena
                                : clpt_order_pool)(&cl, kind_of(variant), BOTH, home_of(variant));
 }
