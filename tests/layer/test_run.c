@@ -365,6 +365,33 @@ START_TEST(images_come_again_where_all_is_equal)
 }
 END_TEST
 
+/* Of each type, only what counts for it is compared. */
+START_TEST(images_of_each_type_come_again)
+{
+  static const struct {
+    cl_mem_object_type type;
+    bool has_height, has_depth, has_layers;
+  } types[] = {{CL_MEM_OBJECT_IMAGE1D, false, false, false},
+               {CL_MEM_OBJECT_IMAGE2D, true, false, false},
+               {CL_MEM_OBJECT_IMAGE3D, true, true, false},
+               {CL_MEM_OBJECT_IMAGE1D_ARRAY, false, false, true},
+               {CL_MEM_OBJECT_IMAGE2D_ARRAY, true, false, true}};
+  const bool differ[] = {false, types[_i].has_height, types[_i].has_depth, types[_i].has_layers};
+  begin();
+  for (size_t i = 0; i < 4; i++) {
+    cl_image_desc desc = {types[_i].type, 8, 8, 8, 8, 0, 0, 0, 0, {NULL}};
+    cl_mem first = cl->clCreateImage(context, 0, &floats, &desc, NULL, NULL);
+    release(first);
+    desc.image_height += i == 1;
+    desc.image_depth += i == 2;
+    desc.image_array_size += i == 3;
+    cl_mem second = cl->clCreateImage(context, 0, &floats, &desc, NULL, NULL);
+    ck_assert_int_eq(second != first, differ[i]);
+    release(second);
+  }
+}
+END_TEST
+
 /* With many kinds, several held blocks go at once: what is in use stays, and what is held is within
  * the bound. */
 START_TEST(extents_without_end_are_the_drivers_from_some_number_on)
@@ -778,6 +805,7 @@ CLPT_MAIN("layer that pools", clpt_run_apart)
   tcase_add_test(tests, large_blocks_are_hardly_larger_than_asked_for);
   tcase_add_test(tests, blocks_are_found_again);
   tcase_add_loop_test(tests, images_come_again_where_all_is_equal, 0, 5);
+  tcase_add_loop_test(tests, images_of_each_type_come_again, 0, 5);
   tcase_add_test(tests, extents_without_end_are_the_drivers_from_some_number_on);
   tcase_add_loop_test(tests, images_of_other_kinds_are_the_drivers, 0, 3);
   tcase_add_test(tests, buffers_with_properties_are_the_drivers);
