@@ -515,8 +515,8 @@ tests_layer_random_programs_SOURCES = tests/layer/random_programs.c tests/suppor
 tests_layer_random_programs_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_layer_random_programs_LDADD = $(OPENCL_LIBS)
 CLEANFILES += $(layer_programs)
-tests_layer_recorded_SOURCES = tests/layer/recorded.c tests/support/instrumented.h \
-	tests/support/opencl_devices.h
+tests_layer_recorded_SOURCES = tests/layer/recorded.c tests/support/chance.h \
+	tests/support/instrumented.h tests/support/opencl_devices.h
 tests_layer_recorded_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_layer_recorded_LDADD = $(OPENCL_LIBS)
 tests_layer_test_layer_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)

@@ -42,6 +42,10 @@ for what in all threads; do
   says ''
 done
 
+alone plain "$recorded" shares
+as_alone --report "$recorded" shares
+pooled 1600
+
 # What is held goes when memory is out, though more may be held than there is.
 code=0
 "$recorded" exhausts >plain || code=$?

@@ -3,6 +3,7 @@
  * its calls should come to, "ACTION SIZE CONTEXT KIND FLAGS", and what is in its memory: the same
  * with a layer and without. Its argument says what it does; 77: there is no OpenCL device that it
  * can do that on. */
+#include "support/chance.h"
 #include "support/instrumented.h"
 #include "support/opencl_devices.h"
 
@@ -230,10 +231,10 @@ static void all_kinds(void)
 
 /* --- more --- */
 
-static void *make_pairs(void *size)
+static void *make_pairs(void *number)
 {
   for (unsigned i = 0; i < PAIRS; i++) {
-    cl_mem mem = clCreateBuffer(context, 0, (size_t)size + i % 8, NULL, NULL);
+    cl_mem mem = clCreateBuffer(context, 0, 1000 * ((size_t)number + 1) + i % 8, NULL, NULL);
     require(mem && !clRetainMemObject(mem));
     release(mem);
     release(mem);
@@ -241,19 +242,114 @@ static void *make_pairs(void *size)
   return NULL;
 }
 
-static void threads(void)
+/* --- buffers that threads pass on to each other, without waiting --- */
+
+enum { SHARES = 400, PLACES = 8 };
+
+typedef struct item {
+  cl_mem mem; /* NULL: none */
+  cl_event written;
+  cl_uint value; /* of all words */
+} item;
+
+static cl_command_queue ways[THREADS]; /* one of them is shared, or each has its own */
+static item places[PLACES];
+static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static item filled(cl_command_queue on, cl_uint value)
+{
+  item made = {.mem = clCreateBuffer(context, 0, BYTES, NULL, NULL), .value = value};
+  require(made.mem && !clEnqueueFillBuffer(on, made.mem, &value, sizeof(value), 0, BYTES, 0, NULL,
+                                           &made.written));
+  require(!clFlush(on));
+  return made;
+}
+
+static void drop(const item *it)
+{
+  release(it->mem);
+  require(!clReleaseEvent(it->written));
+}
+
+/* The source goes while it is read. */
+static item copied(cl_command_queue on, const item *from)
+{
+  item made = filled(on, 0);
+  const cl_event list[] = {from->written, made.written};
+  require(!clEnqueueCopyBuffer(on, from->mem, made.mem, 0, 0, BYTES, 2, list, &made.written));
+  require(!clFlush(on) && !clReleaseEvent(list[1]));
+  made.value = from->value;
+  drop(from);
+  return made;
+}
+
+static void check(cl_command_queue on, const item *it)
+{
+  cl_uint words[WORDS];
+  require(!clEnqueueReadBuffer(on, it->mem, CL_TRUE, 0, BYTES, words, 1, &it->written, NULL));
+  for (size_t i = 0; i < WORDS; i++)
+    require(words[i] == it->value);
+}
+
+static void *pass_on(void *number)
+{
+  clpt_chance chance = clpt_chance_seed((unsigned)(size_t)number + 1);
+  cl_command_queue on = ways[(size_t)number];
+  for (int i = 0; i < SHARES; i++) {
+    item *place = &places[clpt_chance_below(&chance, PLACES)];
+    item left = filled(on, (cl_uint)clpt_chance_next(&chance));
+    pthread_mutex_lock(&places_lock);
+    item found = *place;
+    *place = left;
+    pthread_mutex_unlock(&places_lock);
+    if (!found.mem)
+      continue;
+    if (clpt_chance_below(&chance, 2))
+      found = copied(on, &found);
+    if (clpt_chance_below(&chance, 4) == 0)
+      check(on, &found);
+    drop(&found);
+  }
+  return NULL;
+}
+
+static void run_threads(void *(*act)(void *number))
 {
   pthread_t each[THREADS];
   for (size_t i = 0; i < THREADS; i++)
-    require(!pthread_create(&each[i], NULL, make_pairs, (void *)(1000 * (i + 1))));
+    require(!pthread_create(&each[i], NULL, act, (void *)i));
   for (size_t i = 0; i < THREADS; i++)
-    pthread_join(each[i], NULL);
+    require(!pthread_join(each[i], NULL));
+}
+
+static void threads(void)
+{
+  run_threads(make_pairs);
   printf("%d pairs\n", THREADS * PAIRS);
+}
+
+static void shares(void)
+{
+  for (int are_apart = 0; are_apart < 2; are_apart++) {
+    for (size_t i = 0; i < THREADS; i++) {
+      ways[i] = are_apart ? clCreateCommandQueueWithProperties(context, device, NULL, NULL) : queue;
+      require(ways[i] && (are_apart || !clRetainCommandQueue(queue)));
+    }
+    run_threads(pass_on);
+    for (size_t i = 0; i < PLACES; i++)
+      if (places[i].mem) {
+        check(queue, &places[i]);
+        drop(&places[i]);
+        places[i].mem = NULL;
+      }
+    for (size_t i = 0; i < THREADS; i++)
+      require(!clReleaseCommandQueue(ways[i]));
+  }
 }
 
 static void killed(void)
 {
-  make_pairs((void *)1000);
+  make_pairs(NULL);
   kill(getpid(), SIGKILL);
 }
 
@@ -336,8 +432,9 @@ int main(int argc, char **argv)
   static const struct {
     const char *name;
     void (*run)(void);
-  } works[] = {{"all", all_kinds}, {"threads", threads},   {"killed", killed},
-               {"exits", exits},   {"children", children}, {"exhausts", exhausts}};
+  } works[] = {{"all", all_kinds},    {"threads", threads}, {"shares", shares},
+               {"killed", killed},    {"exits", exits},     {"children", children},
+               {"exhausts", exhausts}};
   open_device();
   for (size_t i = 0; i < sizeof(works) / sizeof(works[0]); i++)
     if (argc == 2 && strcmp(argv[1], works[i].name) == 0)

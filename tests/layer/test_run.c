@@ -596,6 +596,23 @@ START_TEST(a_queue_on_the_device_ends)
 }
 END_TEST
 
+START_TEST(a_queue_ends_once_its_work_is_done)
+{
+  begin();
+  use(queues[0], 10);
+  cl_command_queue late = cl->clCreateCommandQueue(context, device, 0, NULL);
+  use(late, 1000);
+  driver.queues[2].is_stuck = true;
+  ck_assert_int_eq(cl->clReleaseCommandQueue(late), CL_SUCCESS);
+  use(queues[0], 1000);
+  ck_assert_int_gt(driver.queues[2].references, 0);
+  driver.queues[2].done = driver.queues[2].given;
+  for (int i = 0; i < 3; i++)
+    use(queues[0], 1000);
+  ck_assert_int_eq(driver.queues[2].references, 0);
+}
+END_TEST
+
 /* An image over a sub-buffer, of which either goes first. */
 START_TEST(parts_have_parts)
 {
@@ -724,6 +741,14 @@ START_TEST(buffers_of_the_programs_pools_are_left_to_the_driver)
 }
 END_TEST
 
+START_TEST(a_context_of_several_devices_is_the_drivers)
+{
+  driver.more_devices = 1;
+  begin();
+  ck_assert_uint_eq(made_by(10), 10);
+}
+END_TEST
+
 /* The program's libclpool. */
 static void use_pools_above_the_layer(void)
 {
@@ -817,11 +842,13 @@ CLPT_MAIN("layer that pools", clpt_run_apart)
   tcase_add_loop_test(tests, nothing_stays_in_whatever_order_things_end, 0, 16);
   tcase_add_test(tests, a_queue_keeps_its_context);
   tcase_add_test(tests, a_queue_on_the_device_ends);
+  tcase_add_test(tests, a_queue_ends_once_its_work_is_done);
   tcase_add_loop_test(tests, parts_have_parts, 0, 2);
   tcase_add_test(tests, a_buffer_with_a_mapped_part_goes_back);
   tcase_add_loop_test(tests, a_context_ends_while_threads_release_its_buffers, 0, 50);
   tcase_add_test(tests, a_destructor_callback_waits_for_another_thread);
   tcase_add_test(tests, buffers_of_the_programs_pools_are_left_to_the_driver);
+  tcase_add_test(tests, a_context_of_several_devices_is_the_drivers);
   tcase_add_test(tests, what_the_programs_pools_lack_is_not_waited_for);
   tcase_add_loop_test(tests, an_extension_that_may_give_work_ends_pooling, 0, 2);
   tcase_add_test(tests, a_callback_ends_a_context_that_ends_pooling);

@@ -51,6 +51,7 @@ typedef struct told_driver {
   cl_int fill_code;      /* what fills say, if not CL_SUCCESS */
   unsigned refusals;     /* of buffers to come */
   cl_int refusal_code;
+  cl_uint more_devices; /* than one that the context says it has */
   /* Runs on a thread of its own in the next fill, if it has memory or if it lacks it; then it is
    * NULL.
    */
