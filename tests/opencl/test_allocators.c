@@ -834,8 +834,11 @@ START_TEST(freed_behind_the_home_queue)
     return;
   cl_command_queue queue = home_queue() ? home_queue() : other;
   const bool waits = it->home != NONE && is_svm() && it->vendor == CLPT_NVIDIA;
+  if (is_on_1_1())
+    have_memory(); /* NVIDIA's driver may crash at a write behind an unset user event */
   stop = clpt_cl_stop(&cl, queue);
-  have_memory();
+  if (!is_on_1_1())
+    have_memory();
   if (is_svm())
     clpt_cl_ok(
         clEnqueueSVMMemFill(queue, (void *)memory, &word, sizeof(word), BYTES, 0, NULL, NULL));

@@ -238,24 +238,28 @@ static void exchange(tools *own)
   must(own, clp_buffer_release_on(found.buffer, reader), "release_on");
 }
 
-/* NVIDIA's driver (580) crashes in a release now and then while another thread makes a buffer or
- * releases one, so there it is the library's lock that keeps them apart. */
+/* NVIDIA's driver (580) crashes now and then in a release while another thread makes a buffer or
+ * releases one, so there it is the library's lock that keeps them apart; and at work on sub-buffers
+ * that overlap. */
 static void use_as_cl_mem(tools *own)
 {
-  cl_command_queue home = own->shared->queues[0];
+  shared *it = own->shared;
   cl_uint word = next_word(own);
   cl_mem mem = NULL;
-  if (own->shared->kind != CLPT_BUFFERS || !own->shared->has_home)
+  if (it->kind != CLPT_BUFFERS || !it->has_home)
     return;
-  must(own, clp_pool_create_cl_mem(own->shared->pool, some_size(own), 0, &mem), "create_cl_mem");
+  must(own, clp_pool_create_cl_mem(it->pool, some_size(own), 0, &mem), "create_cl_mem");
   if (!mem)
     return;
-  cl_must(own, clEnqueueFillBuffer(home, mem, &word, sizeof(word), 0, sizeof(word), 0, NULL, NULL),
-          "clEnqueueFillBuffer");
-  if (!own->shared->is_pocl)
+  if (it->is_pocl)
+    cl_must(own,
+            clEnqueueFillBuffer(it->queues[0], mem, &word, sizeof(word), 0, sizeof(word), 0, NULL,
+                                NULL),
+            "clEnqueueFillBuffer");
+  else
     pthread_mutex_lock(&clpi_cl_driver_lock);
   cl_must(own, clReleaseMemObject(mem), "clReleaseMemObject");
-  if (!own->shared->is_pocl)
+  if (!it->is_pocl)
     pthread_mutex_unlock(&clpi_cl_driver_lock);
 }
 
