@@ -322,6 +322,13 @@ static clp_status find_free_stream(void)
   return allocator->ops.free_stream(allocator->self, (clp_stream *)&of_frees);
 }
 
+static void have_free_stream(void)
+{
+  renew();
+  clpt_ok(find_free_stream());
+  clpt_cl_reset();
+}
+
 static clp_status tell_order(void)
 {
   return allocator->ops.stream_is_in_order(allocator->self, other) ? CLP_SUCCESS : CLP_BUSY;
@@ -373,6 +380,7 @@ static const struct operation {
     {"free stream", renew, find_free_stream, nothing,
      "clGetContextInfo clGetContextInfo clCreateCommandQueue ",
      "clGetContextInfo clGetContextInfo clCreateCommandQueue "},
+    {"free stream again", have_free_stream, find_free_stream, nothing, "", ""},
     {"in order", nothing, tell_order, nothing, "clGetCommandQueueInfo ", "clGetCommandQueueInfo "},
 };
 enum { OPERATIONS = sizeof(operations) / sizeof(operations[0]) };
