@@ -29,17 +29,25 @@ enum { HOMES = 2, ARENAS = 2, VARIANTS = CLPT_ORDER_KINDS * HOMES * ARENAS, PLAI
 
 static clpt_cl cl;
 static clpt_cl_live before; /* a test */
-static cl_kernel kernel;    /* one for all, since drivers take long to compile them */
+static cl_kernel kernel;    /* NULL: not needed yet, since drivers take long to compile it */
 
 static void open_all(void)
 {
   clpt_cl_open(&cl, 1);
-  kernel = clpt_cl_words_kernel(&cl);
+}
+
+static cl_kernel words_kernel(void)
+{
+  if (!kernel)
+    kernel = clpt_cl_words_kernel(&cl);
+  return kernel;
 }
 
 static void close_all(void)
 {
-  clpt_cl_ok(clReleaseKernel(kernel));
+  if (kernel)
+    clpt_cl_ok(clReleaseKernel(kernel));
+  kernel = NULL;
   clpt_cl_close(&cl);
 }
 
@@ -173,7 +181,8 @@ static void fill(filled *slot, cl_uint word)
   slot->word = word;
   slot->is_numbered = kind == CLP_MEMORY_CL_MEM && word % 4 == 0;
   if (slot->is_numbered)
-    clpt_cl_write_words(cl.queue, kernel, clp_buffer_cl_mem(slot->buffer), word << 12, words);
+    clpt_cl_write_words(cl.queue, words_kernel(), clp_buffer_cl_mem(slot->buffer), word << 12,
+                        words);
   else
     clpt_order_fill(cl.queue, slot->buffer, word);
 }
@@ -239,7 +248,7 @@ START_TEST(the_host_sees_shared_virtual_memory)
   clp_buffer *buffer = clpt_allocate(pool, BYTES);
   cl_uint *words = clp_buffer_svm_pointer(buffer), first = 1000;
   ck_assert_uint_eq((uintptr_t)words % 64, 0);
-  clpt_cl_ok(clSetKernelArgSVMPointer(kernel, 0, words));
+  clpt_cl_ok(clSetKernelArgSVMPointer(words_kernel(), 0, words));
   clpt_cl_ok(clSetKernelArg(kernel, 1, sizeof(first), &first));
   clpt_cl_ok(clpt_cl_enqueue(cl.queue, kernel, WORDS));
   if (!_i)
@@ -508,7 +517,7 @@ START_TEST(a_cl_mem_like_any_other)
     clpt_cl_ok(clReleaseMemObject(mem));
   }
   cl_mem mem = created(BYTES, 0);
-  clpt_cl_write_words(cl.queue, kernel, mem, 100, WORDS);
+  clpt_cl_write_words(cl.queue, words_kernel(), mem, 100, WORDS);
   clpt_order_fill(cl.queue, neighbour, 6);
   clpt_cl_assert_words(cl.queue, mem, 100, WORDS);
   clpt_cl_ok(clReleaseMemObject(mem));
@@ -561,7 +570,7 @@ START_TEST(it_outlives_pool_and_allocator)
   begin(_i);
   cl_mem mem = created(BYTES, 0);
   end();
-  clpt_cl_write_words(cl.queue, kernel, mem, 1000, WORDS);
+  clpt_cl_write_words(cl.queue, words_kernel(), mem, 1000, WORDS);
   clpt_cl_assert_words(cl.queue, mem, 1000, WORDS);
   clpt_cl_ok(clReleaseMemObject(mem)); /* nothing is left then */
 }
