@@ -51,7 +51,7 @@ $(linked_tests): private LDFLAGS += $(TESTS_LDFLAGS) \
 	@:
 tests/fakecuda/.libs/libfakecuda.so: tests/fakecuda/libfakecuda.la
 	@:
-EXTRA_DIST += tests/support/link.sh tests/support/one_platform.sh
+EXTRA_DIST += tests/support/link.sh tests/layer/layer.sh
 
 # --- What tests share -----------------------------------------------------------------------------
 
@@ -101,9 +101,7 @@ if HAVE_OPENCL
 tests_libclptest_a_SOURCES += \
 	tests/support/opencl_devices.h \
 	tests/support/opencl_fixture.c tests/support/opencl_fixture.h \
-	tests/support/opencl_live.c tests/support/opencl_live.h \
 	tests/support/order_memory.c tests/support/order_memory.h \
-	tests/support/queue_marks.c tests/support/queue_marks.h \
 	tests/support/wrap_opencl.c tests/support/wrap_opencl.h
 test_opencl_LIBS = $(OPENCL_LIBS)
 endif
@@ -122,7 +120,7 @@ wrap_opencl_link_flags = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=dlsym \
 	-Wl,--wrap=clCreateContext,--wrap=clRetainContext,--wrap=clReleaseContext \
 	-Wl,--wrap=clCreateCommandQueueWithProperties,--wrap=clCreateCommandQueue \
 	-Wl,--wrap=clRetainCommandQueue,--wrap=clReleaseCommandQueue \
-	-Wl,--wrap=clCreateBuffer,--wrap=clReleaseMemObject \
+	-Wl,--wrap=clCreateBuffer,--wrap=clRetainMemObject,--wrap=clReleaseMemObject \
 	-Wl,--wrap=clGetContextInfo,--wrap=clGetCommandQueueInfo,--wrap=clGetDeviceInfo \
 	-Wl,--wrap=clEnqueueMigrateMemObjects,--wrap=clEnqueueWriteBuffer \
 	-Wl,--wrap=clEnqueueFillBuffer \
@@ -329,75 +327,26 @@ EXTRA_DIST += tests/support/lsan.supp
 if HAVE_CHECK
 if HAVE_OPENCL
 check_PROGRAMS += \
-	tests/opencl/test_arena \
-	tests/opencl/test_buffer_allocator \
-	tests/opencl/test_cl_error \
-	tests/opencl/test_order_opencl \
-	tests/opencl/test_out_of_order \
-	tests/opencl/test_cl_order_calls \
+	tests/opencl/test_allocators \
 	tests/opencl/test_cl_order_stress \
-	tests/opencl/test_commit \
-	tests/opencl/test_device \
 	tests/opencl/test_exhaustion \
-	tests/opencl/test_lifetime \
-	tests/opencl/test_line_profile \
 	tests/opencl/test_loader \
-	tests/opencl/test_mem \
-	tests/opencl/test_mem_flags \
-	tests/opencl/test_pending_frees \
-	tests/opencl/test_pool \
-	tests/opencl/test_pooled_mem \
-	tests/opencl/test_queue_order \
-	tests/opencl/test_queue_order_failures \
-	tests/opencl/test_svm_allocator \
-	tests/opencl/test_svm_free \
-	tests/opencl/test_svm_pool
-tests_opencl_test_arena_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_opencl_test_arena_replay_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_opencl_test_buffer_allocator_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_opencl_test_buffer_allocator_LDFLAGS = $(wrap_opencl_link_flags) $(failmalloc_link_flags)
-tests_opencl_test_cl_error_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_opencl_test_cl_order_calls_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_opencl_test_cl_order_calls_LDFLAGS = $(wrap_opencl_link_flags)
+	tests/opencl/test_order_opencl \
+	tests/opencl/test_pools
+tests_opencl_test_allocators_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_opencl_test_allocators_LDFLAGS = $(wrap_opencl_link_flags) $(failmalloc_link_flags)
 tests_opencl_test_cl_order_stress_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_opencl_test_commit_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_opencl_test_commit_LDFLAGS = $(wrap_opencl_link_flags)
-tests_opencl_test_device_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_opencl_test_device_LDFLAGS = $(wrap_opencl_link_flags)
 tests_opencl_test_exhaustion_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_opencl_test_lifetime_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_opencl_test_lifetime_LDFLAGS = $(wrap_opencl_link_flags)
-tests_opencl_test_line_profile_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_loader_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_loader_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) \
 	-Wl,--wrap=dlopen,--wrap=dlsym,--wrap=dlclose,--wrap=dl_iterate_phdr
-tests_opencl_test_mem_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_opencl_test_mem_flags_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_order_opencl_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_order_opencl_LDFLAGS = $(wrap_opencl_link_flags)
-tests_opencl_test_out_of_order_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_opencl_test_pending_frees_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_opencl_test_pending_frees_LDFLAGS = $(wrap_opencl_link_flags) $(failmalloc_link_flags)
-tests_opencl_test_pool_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_opencl_test_pool_LDFLAGS = $(wrap_opencl_link_flags)
-tests_opencl_test_pooled_mem_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_opencl_test_pooled_mem_LDFLAGS = $(wrap_opencl_link_flags)
-tests_opencl_test_queue_order_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_opencl_test_queue_order_LDFLAGS = $(wrap_opencl_link_flags)
-tests_opencl_test_queue_order_failures_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_opencl_test_queue_order_failures_LDFLAGS = $(wrap_opencl_link_flags) $(failmalloc_link_flags)
-tests_opencl_test_svm_allocator_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_opencl_test_svm_allocator_LDFLAGS = $(wrap_opencl_link_flags) $(failmalloc_link_flags)
-tests_opencl_test_svm_free_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_opencl_test_svm_free_LDFLAGS = $(wrap_opencl_link_flags)
-tests_opencl_test_svm_pool_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_opencl_test_svm_pool_LDFLAGS = $(wrap_opencl_link_flags)
-# Without a sanitizer: it is minutes of the driver's code, and test_arena makes the same calls.
-if TOOL
-if !SANITIZED
-check_PROGRAMS += tests/opencl/test_arena_replay
-endif
-endif
+tests_opencl_test_order_opencl_SOURCES = \
+	tests/opencl/queues.c tests/opencl/queues.h \
+	tests/opencl/test_order_opencl.c
+tests_opencl_test_pools_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_opencl_test_pools_LDFLAGS = $(wrap_opencl_link_flags)
 endif
 endif
 
@@ -551,16 +500,10 @@ layer_checks = \
 	tests/layer/check-run.sh \
 	tests/layer/check-stacks.sh \
 	tests/layer/check-tune.sh
-layer_programs = tests/layer/exhausted$(EXEEXT) tests/layer/many_sizes$(EXEEXT) \
-	tests/layer/random_calls$(EXEEXT) tests/layer/random_programs$(EXEEXT) \
-	tests/layer/recorded$(EXEEXT) tests/layer/shared_context$(EXEEXT)
-EXTRA_PROGRAMS += tests/layer/exhausted tests/layer/many_sizes tests/layer/random_calls \
-	tests/layer/random_programs \
-	tests/layer/recorded tests/layer/shared_context
-tests_layer_exhausted_SOURCES = tests/layer/exhausted.c tests/support/opencl_devices.h \
-	tests/support/instrumented.h
-tests_layer_exhausted_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_layer_exhausted_LDADD = $(OPENCL_LIBS)
+layer_programs = tests/layer/many_sizes$(EXEEXT) tests/layer/random_calls$(EXEEXT) \
+	tests/layer/random_programs$(EXEEXT) tests/layer/recorded$(EXEEXT)
+EXTRA_PROGRAMS += tests/layer/many_sizes tests/layer/random_calls tests/layer/random_programs \
+	tests/layer/recorded
 tests_layer_many_sizes_SOURCES = tests/layer/many_sizes.c tests/support/chance.h \
 	tests/support/opencl_devices.h
 tests_layer_many_sizes_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
@@ -568,21 +511,18 @@ tests_layer_many_sizes_LDADD = $(OPENCL_LIBS)
 tests_layer_random_calls_SOURCES = tests/layer/random_calls.c tests/support/opencl_devices.h
 tests_layer_random_calls_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_layer_random_calls_LDADD = $(OPENCL_LIBS)
-tests_layer_shared_context_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_layer_shared_context_LDADD = $(OPENCL_LIBS)
-tests_layer_random_programs_SOURCES = \
-	tests/layer/random_hand.c \
-	tests/layer/random_life.c \
-	tests/layer/random_programs.c tests/layer/random_programs.h \
-	tests/layer/random_work.c \
-	tests/support/opencl_devices.h
+tests_layer_random_programs_SOURCES = tests/layer/random_programs.c tests/support/opencl_devices.h
 tests_layer_random_programs_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_layer_random_programs_LDADD = $(OPENCL_LIBS)
 CLEANFILES += $(layer_programs)
-tests_layer_recorded_SOURCES = tests/layer/recorded.c tests/support/opencl_devices.h
+tests_layer_recorded_SOURCES = tests/layer/recorded.c tests/support/chance.h \
+	tests/support/instrumented.h tests/support/opencl_devices.h
 tests_layer_recorded_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_layer_recorded_LDADD = $(OPENCL_LIBS)
 tests_layer_test_layer_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_layer_test_layer_SOURCES = \
+	tests/layer/test_layer.c \
+	tests/layer/told_driver.c tests/layer/told_driver.h
 tests_layer_test_run_SOURCES = \
 	tests/layer/test_run.c \
 	tests/layer/told_driver.c tests/layer/told_driver.h
@@ -770,10 +710,8 @@ if VALGRIND
 VALGRIND_FLAGS = --error-exitcode=99 --leak-check=full --show-leak-kinds=definite \
 	--errors-for-leak-kinds=definite \
 	--num-callers=30 --suppressions=$(abs_top_srcdir)/tests/support/pocl.supp
-# What is left out is minutes of the driver's code; test_arena and test_order_opencl make the same
-# calls.
-VALGRIND_TESTS = $(filter-out tests/opencl/test_arena_replay tests/opencl/test_cl_order_stress, \
-	$(check_PROGRAMS))
+# What is left out is minutes of the driver's code; test_order_opencl makes the same calls.
+VALGRIND_TESTS = $(filter-out tests/opencl/test_cl_order_stress, $(check_PROGRAMS))
 check-valgrind: $(VALGRIND_TESTS)
 	CK_FORK=no CK_TIMEOUT_MULTIPLIER=20 $(MAKE) $(AM_MAKEFLAGS) check-TESTS \
 	  TESTS='$(VALGRIND_TESTS)' check_PROGRAMS='$(VALGRIND_TESTS)' \

@@ -4,7 +4,6 @@
 #include "api/rows.h"
 #include "api/sized.h"
 #include "support/opencl_fixture.h"
-#include "support/opencl_live.h"
 #include "support/pools.h"
 #include "support/suite.h"
 #include "support/wrap_opencl.h"

@@ -6,23 +6,11 @@
 # shellcheck source=../support/house.sh
 . "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
 set -eu
-
-builddir=$(cd "$top_builddir" && pwd)
-clpool=$builddir/tools/clpool
-calls=$builddir/tests/layer/random_calls
-sequences=${CLPT_SEQUENCES:-300}
-CLPOOL_LAYER_LIBRARY=$builddir/.libs/libclpool-layer.so
-export CLPOOL_LAYER_LIBRARY
-for file in "$calls" "$CLPOOL_LAYER_LIBRARY"; do
-  [ -e "$file" ] || broken "$file is missing"
-done
-unset OPENCL_LAYERS
-# The layer's tables last as long as the process.
-ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-export ASAN_OPTIONS
-# shellcheck source=../support/one_platform.sh
-. "$top_srcdir/tests/support/one_platform.sh"
-cd "$house_tmp"
+command=run
+layer=layer
+# shellcheck source=layer.sh
+. "$top_srcdir/tests/layer/layer.sh"
+sequences=${CLPT_SEQUENCES:-150}
 
 # shows_difference: the sequence up to the first line that differs, and that line of the other.
 shows_difference() {
@@ -34,19 +22,15 @@ shows_difference() {
 # compare FIRST COUNT: these sequences, without the layer and with it.
 compare() {
   code=0
-  timeout 300 "$calls" "$1" "$2" >plain || code=$?
-  [ "$code" -ne 77 ] || skip "there is no OpenCL device"
+  timeout 300 "$programs/random_calls" "$1" "$2" >plain || code=$?
   [ "$code" -lt 132 ] || [ "$code" -eq 134 ] ||
     skip "the driver itself crashes at calls with wrong handles or offsets"
   [ "$code" -eq 0 ] || fail "the calls fail by themselves, exit code $code: $(tail -n 1 plain)"
   for bits in 0 4; do
-    timeout 300 "$clpool" run --leading-bits="$bits" --report "$calls" "$1" "$2" >out 2>err ||
-      code=$?
+    run 0 --leading-bits="$bits" --report "$programs/random_calls" "$1" "$2"
     cmp -s plain out || fail "$(shows_difference)"
-    [ "$code" -eq 0 ] || fail "exit code $code: $(cat err)"
-    held=$(awk '/^clpool run: buffers: / { print $4 }' err)
-    [ -n "$held" ] || skip "the OpenCL loader has no layers"
-    [ "$held" -gt 0 ] || fail "no buffers are from held memory: $(cat err)"
+    [ "$(awk '/^clpool run: buffers: / { print $4 }' err)" -gt 0 ] ||
+      fail "no buffers are from held memory: $(cat err)"
   done
 }
 

@@ -6,30 +6,17 @@
 # shellcheck source=../support/house.sh
 . "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
 set -eu
-
-builddir=$(cd "$top_builddir" && pwd)
-clpool=$builddir/tools/clpool
-recorded=$builddir/tests/layer/recorded
+command=run
+layer=layer
+# shellcheck source=layer.sh
+. "$top_srcdir/tests/layer/layer.sh"
 auditor=$builddir/.libs/libclpool-audit.so
-layer=$builddir/.libs/libclpool-layer.so
+pooling_layer=$CLPOOL_LAYER_LIBRARY
 recording_layer=$builddir/.libs/libclpool-record.so
-CLPOOL_LAYER_LIBRARY=$layer
-# Room for ThreadSanitizer's variables. PoCL loses a few bytes.
-GLIBC_TUNABLES=glibc.rtld.optional_static_tls=1048576
-ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 TMPDIR=$house_tmp/tmp
-export CLPOOL_LAYER_LIBRARY GLIBC_TUNABLES ASAN_OPTIONS TMPDIR
-for file in "$recorded" "$layer" "$recording_layer"; do
-  [ -e "$file" ] || broken "$file is missing"
-done
+export TMPDIR
+[ -e "$recording_layer" ] || broken "$recording_layer is missing"
 [ -e "$auditor" ] || skip "this C library has no auditors"
-unset OPENCL_LAYERS CLPOOL_LAYER_TRACE CLPOOL_LOADER LD_AUDIT
-cd "$house_tmp"
-checks=0
-
-code=0
-"$recorded" exits >out || code=$?
-[ "$code" -eq 7 ] || skip "there is no OpenCL device"
 
 # compile FILE FLAG...: a program or library of the C on standard input.
 compile() {
@@ -88,24 +75,10 @@ int main(int count, char **names)
 }
 END
 
-# run CODE COMMAND ARGUMENT...: clpool ends with this code; what is said goes to out and err.
-run() {
-  wanted=$1
-  shift
-  code=0
-  timeout 300 "$clpool" "$@" >out 2>err || code=$?
-  checks=$((checks + 1))
-  [ "$code" -eq "$wanted" ] || fail "$*: exit code $code, not $wanted: $(cat out err)"
-}
-
-says() { [ "$(cat err)" = "$1" ] || fail "said \"$(cat err)\", not \"$1\""; }
 says_at_last() { [ "$(tail -n 1 err)" = "$1" ] || fail "said \"$(cat err)\", last not \"$1\""; }
 prints() { [ "$(cat out)" = "$1" ] || fail "printed \"$(cat out)\", not \"$1\""; }
 
-run 7 run "$recorded" exits
-! grep -q 'install ocl-icd-libopencl1' err || skip "no OpenCL loader here has layers"
-says ''
-run 5 run ./opens libOpenCL.so.1
+clpool 5 run ./opens libOpenCL.so.1
 loader=$(sed -n 's/^new //p' out)
 [ -e "$loader" ] || broken "this machine's loader is not found: $(cat out)"
 cp "$loader" new/libOpenCL.so.1
@@ -119,42 +92,42 @@ with() {
 env "$(with old)" ./opens libOpenCL.so.1 >out || :
 prints "old $house_tmp/old/libOpenCL.so.1"
 for name in libOpenCL.so.1 libOpenCL.so "$house_tmp/old/libOpenCL.so.1" old/libOpenCL.so; do
-  run 5 run env "$(with old)" ./opens "$name"
+  clpool 5 run env "$(with old)" ./opens "$name"
   prints "new $loader"
   says ''
 done
-run 7 run --report env "$(with old)" "$recorded" exits
+clpool 7 run --report env "$(with old)" "$recorded" exits
 [ "$(head -n 1 err)" = \
   'clpool run: buffers: 0 from held memory, 1 of new memory, 0 not pooled' ] || fail "$(cat err)"
 CLPOOL_LAYER_LIBRARY=$recording_layer \
-  run 7 record -o run.csv env "$(with old)" "$recorded" exits
+  clpool 7 record -o run.csv env "$(with old)" "$recorded" exits
 says ''
 [ "$(awk -F, 'NR > 1 { print $3, $5, $7 }' run.csv)" = 'allocate 10 1
 free 10 1' ] || fail "recorded: $(cat run.csv)"
 
 # The loader that the user names, from any directory, or the one beside the layer.
-CLPOOL_LOADER=new/libOpenCL.so.1 run 5 run sh -c 'cd old && ../opens ./libOpenCL.so'
+CLPOOL_LOADER=new/libOpenCL.so.1 clpool 5 run sh -c 'cd old && ../opens ./libOpenCL.so'
 prints "new $house_tmp/new/libOpenCL.so.1"
-cp "$layer" "$auditor" new
-CLPOOL_LAYER_LIBRARY=new/libclpool-layer.so run 5 run ./opens old/libOpenCL.so
+cp "$pooling_layer" "$auditor" new
+CLPOOL_LAYER_LIBRARY=new/libclpool-layer.so clpool 5 run ./opens old/libOpenCL.so
 prints "new $house_tmp/new/libOpenCL.so.1"
 
 # A program under two layers.
-CLPOOL_LAYER_LIBRARY=$recording_layer run 7 record -o run.csv env CLPOOL_LAYER_LIBRARY="$layer" \
-  "$clpool" run env "$(with old)" "$recorded" exits
+CLPOOL_LAYER_LIBRARY=$recording_layer clpool 7 record -o run.csv env \
+  CLPOOL_LAYER_LIBRARY="$pooling_layer" "$clpool" run env "$(with old)" "$recorded" exits
 says ''
 [ "$(grep -c ',allocate,0x[0-9a-f]*,10,' run.csv)" -eq 1 ] || fail "two layers: $(cat run.csv)"
 
 # --- What stays
 
 refused='used no OpenCL, or its OpenCL loader cannot be replaced: nothing is'
-run 5 run ./opens driver/libOpenCL.so
+clpool 5 run ./opens driver/libOpenCL.so
 prints "old $house_tmp/driver/libOpenCL.so.1"
 says_at_last "clpool run: ./opens $refused pooled"
-CLPOOL_LOADER='' run 5 run ./opens old/libOpenCL.so
+CLPOOL_LOADER='' clpool 5 run ./opens old/libOpenCL.so
 prints "old $house_tmp/old/libOpenCL.so.1"
 says_at_last "clpool run: ./opens $refused pooled"
-run 5 run env "$(with new)" ./opens libOpenCL.so.1
+clpool 5 run env "$(with new)" ./opens libOpenCL.so.1
 prints "new $house_tmp/new/libOpenCL.so.1"
 
 # Another auditor sees the program, and its children.
@@ -169,30 +142,30 @@ unsigned la_version(unsigned version)
   return version;
 }
 END
-LD_AUDIT=$house_tmp/other.so run 5 run ./opens old/libOpenCL.so
+LD_AUDIT=$house_tmp/other.so clpool 5 run ./opens old/libOpenCL.so
 prints "new $loader"
 says "$house_tmp/other.so"
 [ -e seen ] || fail "the other auditor is gone"
 
 # --- What is said of programs without the layer, which end as they do
 
-run 3 run --report sh -c 'exit 3'
+clpool 3 run --report sh -c 'exit 3'
 says "clpool run: sh $refused pooled"
 truncate -s 1T old/libOpenCL-huge.so 2>/dev/null || : >old/libOpenCL-huge.so
-run 4 run ./opens old/libOpenCL-huge.so
+clpool 4 run ./opens old/libOpenCL-huge.so
 says_at_last "clpool run: ./opens $refused pooled"
 for each in run.csv run.%p.csv; do
-  CLPOOL_LAYER_LIBRARY=$recording_layer run 3 record -o "$each" sh -c 'exit 3'
+  CLPOOL_LAYER_LIBRARY=$recording_layer clpool 3 record -o "$each" sh -c 'exit 3'
   says "clpool record: sh $refused recorded"
 done
-CLPOOL_LOADER=old/libOpenCL.so.1 run 5 run ./opens old/libOpenCL.so
+CLPOOL_LOADER=old/libOpenCL.so.1 clpool 5 run ./opens old/libOpenCL.so
 prints "old $house_tmp/old/libOpenCL.so.1"
 hint='install ocl-icd-libopencl1 (2.3 or later)'
 says_at_last "clpool run: ./opens $refused pooled. $house_tmp/old/libOpenCL.so.1 has no layers: \
 $hint"
-CLPOOL_LOADER=none run 0 run true
+CLPOOL_LOADER=none clpool 0 run true
 says "clpool run: true $refused pooled. none is missing: $hint"
-TMPDIR=$house_tmp/none run 0 run true
+TMPDIR=$house_tmp/none clpool 0 run true
 says "clpool run: cannot see whether the layer is used, by a file in $house_tmp/none: No such file \
 or directory"
 rmdir tmp || fail "files are left"

@@ -5,25 +5,13 @@
 # shellcheck source=../support/house.sh
 . "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
 set -eu
-
-builddir=$(cd "$top_builddir" && pwd)
-clpool=$builddir/tools/clpool
-program=$builddir/tests/layer/many_sizes
+command=run
+layer=layer
+# shellcheck source=layer.sh
+. "$top_srcdir/tests/layer/layer.sh"
 record=$builddir/.libs/libclpool-record.so
-layer=$builddir/.libs/libclpool-layer.so
-for file in "$program" "$record" "$layer"; do
-  [ -e "$file" ] || broken "$file is missing"
-done
-unset OPENCL_LAYERS CLPOOL_LAYER_TRACE
+program=$programs/many_sizes
 PATH=$builddir/tools:$PATH
-CLPOOL_LAYER_LIBRARY=$layer
-export PATH CLPOOL_LAYER_LIBRARY
-# The layer's tables last as long as the process, and PoCL loses a few bytes of each image.
-# ThreadSanitizer's variables need room.
-ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-GLIBC_TUNABLES=glibc.rtld.optional_static_tls=1048576
-export ASAN_OPTIONS GLIBC_TUNABLES
-cd "$house_tmp"
 
 # member KEY: of the JSON on standard input.
 member() { sed -n "s/^ *\"$1\": \\(.*[^,]\\),*\$/\\1/p" | head -n 1; }
@@ -38,56 +26,44 @@ under() {
   [ "$code" -eq 0 ] || [ "$code" -eq 77 ] || fail "$kind fails: $(cat err)"
 }
 
-# said KEY [ARGUMENT...]: of the line for clpool run, as JSON has it.
-said() {
-  key=$1
-  shift
-  "$clpool" tune asked.csv --json "$@" | sed -n '/"run": {/,/}/p' | member "$key"
-}
-
-# taken LIMIT: what the program takes beneath the layer, with the leading bits that tune recommends.
-taken() {
-  rm -f taken.csv
-  under "$record:$layer" taken.csv CLPOOL_LAYER_LEADING_BITS="$bits" ${1:+CLPOOL_LAYER_LIMIT=$1}
-  "$clpool" replay taken.csv --no-pool --json | member peak_device_bytes
-}
-
 # near SAID TAKEN WITH
 near() {
   awk -v said="$1" -v taken="$2" 'BEGIN { exit !(said >= 0.9 * taken && said <= 1.1 * taken) }' ||
     fail "$kind: with $3 tune says $1 bytes, and run takes $2"
 }
 
-# as_printed [ARGUMENT...]: the line for clpool run works as it is printed, and its report says that
-# as much is taken, as far as all objects are pooled.
-as_printed() {
-  line=$("$clpool" tune asked.csv "$@" | grep '^clpool run .* \./program$')
-  line=${line%./program}
+# compare [LIMIT]: the line for clpool run works as it is printed, and its report says that as much
+# is taken, as far as all objects are pooled; so does what is recorded beneath the layer.
+compare() {
+  clpool 0 tune asked.csv --json ${1:+--limit=$1}
+  sed -n '/"run": {/,/}/p' out >said
+  said=$(member peak_device_bytes <said)
+  bits=$(member leading_bits <said)
+  [ -n "$bits" ] || { [ -n "${1-}" ] && return 0; } || fail "$kind: no line for clpool run"
+  rm -f taken.csv
+  under "$record:$CLPOOL_LAYER_LIBRARY" taken.csv CLPOOL_LAYER_LEADING_BITS="$bits" \
+    ${1:+CLPOOL_LAYER_LIMIT=$1}
+  clpool 0 replay taken.csv --no-pool --json
+  near "$said" "$(member peak_device_bytes <out)" "$bits leading bits ${1-}"
   # shellcheck disable=SC2086 # words
-  $line --report "$program" "$kind" 2>report || fail "$line fails: $(cat report)"
-  ! grep -q ' [1-9][0-9]* not pooled' report || return 0
-  near "$(said peak_device_bytes "$@")" \
-    "$(sed -n 's/.* in use, \([0-9]*\) bytes taken.*/\1/p' report)" "$line"
+  clpool 0 run --leading-bits=$bits ${1:+--limit=$1} --report "$program" "$kind"
+  ! grep -q ' [1-9][0-9]* not pooled' err || return 0
+  near "$said" "$(sed -n 's/.* in use, \([0-9]*\) bytes taken.*/\1/p' err)" "a report ${1-}"
 }
 
 compared=0
-for kind in small phases all contents images flags growing layers volumes contexts; do
+for kind in phases flags images contexts; do
   rm -f ./*.csv
   under "$record" asked.csv
   [ "$code" -eq 0 ] || continue
   [ -s asked.csv ] || skip "the OpenCL loader has no layers"
-  bits=$(said leading_bits)
-  [ -n "$bits" ] || fail "$kind: no line for clpool run: $("$clpool" tune asked.csv)"
-  near "$(said peak_device_bytes)" "$(taken '')" "$bits leading bits"
-  as_printed
+  compare
   # All that the program had at once fits, and little more.
-  limit=$("$clpool" replay asked.csv --no-pool --json | member peak_device_bytes)
-  limit=$((limit + limit / 20))
-  bits=$(said leading_bits --limit=$limit)
-  [ -n "$bits" ] || continue
-  near "$(said peak_device_bytes --limit=$limit)" "$(taken $limit)" "$bits leading bits, $limit"
-  as_printed --limit=$limit
+  clpool 0 replay asked.csv --no-pool --json
+  limit=$(member peak_device_bytes <out)
+  compare $((limit + limit / 20))
   compared=$((compared + 1))
 done
-[ "$compared" -gt 0 ] || skip "there is no OpenCL device"
+clpool 0 tune asked.csv
+grep -q '^clpool run .* \./program$' out || fail "there is no line for clpool run: $(cat out)"
 echo "$compared programs take what tune says"

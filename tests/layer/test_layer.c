@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The layer as a loader sees it, on a driver that does as it is told: handles that come back
- * unseen, refusals, a second loader, a disk that is full. */
+/* The layer that records, as a loader sees it, on a driver that does as it is told: handles that
+ * come back unseen, refusals, a second loader, a disk that is full. */
 #include "support/suite.h"
+#include "told_driver.h"
 
-#include <CL/cl_layer.h>
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -17,49 +18,6 @@ static struct {
   pfn_clInitLayer init;
   const cl_icd_dispatch *functions;
 } layer;
-
-/* --- the driver --- */
-
-static struct {
-  void *next; /* what is made next; NULL: refused */
-  cl_int code;
-} driver;
-
-static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t bytes,
-                                        void *host, cl_int *code)
-{
-  (void)context, (void)flags, (void)bytes, (void)host;
-  *code = driver.code;
-  return driver.next;
-}
-
-static void *CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_flags flags, size_t bytes,
-                                   cl_uint alignment)
-{
-  (void)context, (void)flags, (void)bytes, (void)alignment;
-  return driver.next;
-}
-
-static cl_int CL_API_CALL retain_or_release(cl_mem mem)
-{
-  return mem ? CL_SUCCESS : CL_INVALID_MEM_OBJECT;
-}
-
-static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
-                                                 cl_command_queue_properties properties,
-                                                 cl_int *code)
-{
-  (void)context, (void)device, (void)properties, (void)code;
-  return driver.next;
-}
-
-static const cl_icd_dispatch target = {.clCreateBuffer = create_buffer,
-                                       .clCreateCommandQueue = create_queue,
-                                       .clRetainMemObject = retain_or_release,
-                                       .clReleaseMemObject = retain_or_release,
-                                       .clSVMAlloc = svm_alloc};
-
-/* --- the layer --- */
 
 static cl_int init(void)
 {
@@ -90,48 +48,56 @@ static void end_layer(void)
   rmdir(layer.folder);
 }
 
-#define CONTEXT ((cl_context)0x70)
-
-static cl_mem make(uintptr_t handle, size_t bytes)
+static cl_mem make(size_t bytes)
 {
-  driver.next = (void *)handle;
-  driver.code = handle ? CL_SUCCESS : CL_OUT_OF_RESOURCES;
-  return layer.functions->clCreateBuffer(CONTEXT, 0, bytes, NULL, NULL);
+  return layer.functions->clCreateBuffer(context, 0, bytes, NULL, NULL);
 }
 
-static void make_queue(uintptr_t handle)
+static void refuse(size_t bytes, cl_int code)
 {
-  driver.next = (void *)handle;
-  ck_assert_ptr_eq(layer.functions->clCreateCommandQueue(CONTEXT, NULL, 0, NULL), driver.next);
+  driver.refusals = 1;
+  driver.refusal_code = code;
+  ck_assert_ptr_null(make(bytes));
 }
 
-/* The rows of the file are these, "ACTION,POINTER,SIZE" or "ACTION,POINTER,SIZE,STREAM", each with
- * a line end. Rows are written with the clock's tick, so it is waited for. */
-static void check_rows(const char *expected, bool with_streams)
+static void release(cl_mem buffer)
+{
+  ck_assert_int_eq(layer.functions->clReleaseMemObject(buffer), CL_SUCCESS);
+}
+
+static void make_queue(void)
+{
+  ck_assert_ptr_nonnull(layer.functions->clCreateCommandQueue(context, device, 0, NULL));
+}
+
+/* The rows of the file are these, "ACTION BUFFER SIZE QUEUE" each: the driver's numbers of them,
+ * from 0 on, or - for none. Rows are written with the clock's tick, so it is waited for. */
+static void has_rows(const char *expected)
 {
   char found[4096] = "", line[256];
   usleep(20000);
-  make(0, 1); /* writes those before it, too */
+  refuse(1, CL_OUT_OF_RESOURCES); /* writes those before it, too */
   FILE *file = fopen("trace.csv", "r");
   ck_assert_ptr_nonnull(file);
   while (fgets(line, sizeof(line), file)) {
-    char action[32], pointer[32], stream[32];
+    char action[32], number[8] = "-", of[8] = "-";
+    uintptr_t memory, stream;
     size_t bytes;
-    if (sscanf(line, "%*d,%*[^,],%31[^,],%31[^,],%zu,%31[^,]", action, pointer, &bytes, stream) ==
-        4)
-      snprintf(found + strlen(found), sizeof(found) - strlen(found), "%s,%s,%zu%s%s\n", action,
-               pointer, bytes, with_streams ? "," : "", with_streams ? stream : "");
+    if (sscanf(line, "%*d,%*[^,],%31[^,],%" SCNxPTR ",%zu,%" SCNxPTR, action, &memory, &bytes,
+               &stream) != 4)
+      continue;
+    if (memory)
+      snprintf(number, sizeof(number), "%d", (int)((mem *)memory - driver.mems));
+    if (stream)
+      snprintf(of, sizeof(of), "%d", (int)((queue *)stream - driver.queues));
+    snprintf(found + strlen(found), sizeof(found) - strlen(found), "%s %s %zu %s\n", action, number,
+             bytes, of);
   }
   fclose(file);
-  char *last = strstr(found, "allocate failure,0x0,1");
+  char *last = strstr(found, "allocate failure - 1 ");
   ck_assert_ptr_nonnull(last);
   *last = '\0';
   ck_assert_str_eq(found, expected);
-}
-
-static void has_rows(const char *expected)
-{
-  check_rows(expected, false);
 }
 
 /* --- tests --- */
@@ -190,24 +156,25 @@ END_TEST
 START_TEST(a_handle_that_comes_back_unseen_was_free)
 {
   ck_assert_int_eq(init(), CL_SUCCESS);
-  cl_mem mem = make(0x10, 100);
-  make(0x10, 200);
-  layer.functions->clReleaseMemObject(mem);
-  layer.functions->clReleaseMemObject(mem); /* not known any more */
-  ck_assert_int_eq(layer.functions->clReleaseMemObject(NULL), CL_INVALID_MEM_OBJECT);
-  has_rows("allocate,0x10,100\nfree,0x10,100\nallocate,0x10,200\nfree,0x10,200\n");
+  cl_mem unseen = target.clCreateBuffer(context, 0, 50, NULL, NULL);
+  release(unseen);
+  driver.mem_count = 0;
+  ck_assert_ptr_eq(make(100), unseen);
+  driver.mem_count = 0;
+  release(make(200));
+  has_rows("allocate 0 100 -\nfree 0 100 -\nallocate 0 200 -\nfree 0 200 -\n");
 }
 END_TEST
 
 START_TEST(a_retained_buffer_is_free_with_its_last_reference)
 {
   ck_assert_int_eq(init(), CL_SUCCESS);
-  cl_mem mem = make(0x10, 100);
-  ck_assert_int_eq(layer.functions->clRetainMemObject(mem), CL_SUCCESS);
-  layer.functions->clReleaseMemObject(mem);
-  make(0x20, 200);
-  layer.functions->clReleaseMemObject(mem);
-  has_rows("allocate,0x10,100\nallocate,0x20,200\nfree,0x10,100\n");
+  cl_mem buffer = make(100);
+  ck_assert_int_eq(layer.functions->clRetainMemObject(buffer), CL_SUCCESS);
+  release(buffer);
+  make(200);
+  release(buffer);
+  has_rows("allocate 0 100 -\nallocate 1 200 -\nfree 0 100 -\n");
 }
 END_TEST
 
@@ -215,26 +182,22 @@ END_TEST
 START_TEST(the_only_queue_of_a_context_is_its_stream)
 {
   ck_assert_int_eq(init(), CL_SUCCESS);
-  make_queue(0x1);
-  make(0x10, 100);
-  make_queue(0x2);
-  make(0x20, 200);
-  make_queue(0x3);
-  make(0x30, 300);
-  check_rows("allocate,0x10,100,0x1\nallocate,0x20,200,0\nallocate,0x30,300,0\n", true);
+  driver.context_references = 1;
+  for (size_t i = 1; i <= 3; i++) {
+    make_queue();
+    make(100 * i);
+  }
+  has_rows("allocate 0 100 0\nallocate 1 200 -\nallocate 2 300 -\n");
 }
 END_TEST
 
 START_TEST(refusals_are_rows_where_memory_was_short)
 {
-  cl_int code;
   ck_assert_int_eq(init(), CL_SUCCESS);
-  make(0, 30);
-  driver.code = CL_INVALID_VALUE;
-  ck_assert_ptr_null(layer.functions->clCreateBuffer(NULL, 0, 40, NULL, &code));
-  ck_assert_int_eq(code, CL_INVALID_VALUE);
-  ck_assert_ptr_null(layer.functions->clSVMAlloc(CONTEXT, 0, 50, 0));
-  has_rows("allocate failure,0x0,30\nallocate failure,0x0,50\n");
+  refuse(30, CL_OUT_OF_RESOURCES);
+  refuse(40, CL_INVALID_VALUE);
+  ck_assert_ptr_null(layer.functions->clSVMAlloc(context, 0, 50, 0));
+  has_rows("allocate failure - 30 -\nallocate failure - 50 -\n");
 }
 END_TEST
 
@@ -246,11 +209,9 @@ START_TEST(a_full_disk_ends_the_recording_alone)
   signal(SIGXFSZ, SIG_IGN);
   ck_assert_int_eq(init(), CL_SUCCESS);
   ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &most), 0);
-  for (uintptr_t i = 1; i < 5000; i++)
-    if (make(i, 100) != (void *)i)
-      break;
+  for (int i = 0; i < 5000; i++)
+    ck_assert_ptr_nonnull(make(100));
   ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &all), 0);
-  ck_assert_ptr_eq(driver.next, (void *)4999);
   struct stat trace;
   ck_assert_int_eq(stat("trace.csv", &trace), 0);
   ck_assert_int_gt(trace.st_size, 50000);

@@ -267,6 +267,10 @@ START_TEST(a_queue_out_of_order_waits_by_its_events)
   ck_assert_int_eq(cl->clEnqueueMarkerWithWaitList(late, 0, NULL, &own), CL_SUCCESS);
   ck_assert_int_eq(cl->clEnqueueFillBuffer(late, buffer, &zero, 1, 0, 1, 1, &own, NULL), 0);
   ck_assert_uint_eq(driver.waits, 2);
+  ck_assert_int_eq(cl->clEnqueueFillBuffer(late, buffer, &zero, 1, 0, 1, 0, &own, NULL),
+                   CL_INVALID_EVENT_WAIT_LIST); /* though the layer has one to add */
+  ck_assert_int_eq(cl->clEnqueueFillBuffer(late, buffer, &zero, 1, 0, 1, 1, NULL, NULL),
+                   CL_INVALID_EVENT_WAIT_LIST);
   driver.queues[0].done = driver.queues[0].given;
   ck_assert_int_eq(fill(late, buffer), CL_SUCCESS);
   ck_assert_uint_eq(driver.waits, 0);
@@ -361,6 +365,33 @@ START_TEST(images_come_again_where_all_is_equal)
 }
 END_TEST
 
+/* Of each type, only what counts for it is compared. */
+START_TEST(images_of_each_type_come_again)
+{
+  static const struct {
+    cl_mem_object_type type;
+    bool has_height, has_depth, has_layers;
+  } types[] = {{CL_MEM_OBJECT_IMAGE1D, false, false, false},
+               {CL_MEM_OBJECT_IMAGE2D, true, false, false},
+               {CL_MEM_OBJECT_IMAGE3D, true, true, false},
+               {CL_MEM_OBJECT_IMAGE1D_ARRAY, false, false, true},
+               {CL_MEM_OBJECT_IMAGE2D_ARRAY, true, false, true}};
+  const bool differ[] = {false, types[_i].has_height, types[_i].has_depth, types[_i].has_layers};
+  begin();
+  for (size_t i = 0; i < 4; i++) {
+    cl_image_desc desc = {types[_i].type, 8, 8, 8, 8, 0, 0, 0, 0, {NULL}};
+    cl_mem first = cl->clCreateImage(context, 0, &floats, &desc, NULL, NULL);
+    release(first);
+    desc.image_height += i == 1;
+    desc.image_depth += i == 2;
+    desc.image_array_size += i == 3;
+    cl_mem second = cl->clCreateImage(context, 0, &floats, &desc, NULL, NULL);
+    ck_assert_int_eq(second != first, differ[i]);
+    release(second);
+  }
+}
+END_TEST
+
 /* With many kinds, several held blocks go at once: what is in use stays, and what is held is within
  * the bound. */
 START_TEST(extents_without_end_are_the_drivers_from_some_number_on)
@@ -390,6 +421,16 @@ START_TEST(images_of_other_kinds_are_the_drivers)
   cl_mem image = cl->clCreateImage(context, 0, &floats, &descs[_i], NULL, NULL);
   release(image);
   ck_assert_int_eq(((mem *)image)->references, 0);
+}
+END_TEST
+
+START_TEST(buffers_with_properties_are_the_drivers)
+{
+  const cl_mem_properties none[] = {0x4242, 1, 0};
+  begin();
+  cl_mem buffer = cl->clCreateBufferWithProperties(context, none, 0, 1000, NULL, NULL);
+  release(buffer);
+  ck_assert_int_eq(((mem *)buffer)->references, 0);
 }
 END_TEST
 
@@ -463,6 +504,12 @@ START_TEST(a_limit_bounds_all)
   begin();
   ck_assert_uint_le(most_in_phases(), 22 * MIB);
   cl_int code = 0;
+  for (int i = 0; i < 4; i++) { /* what the driver refuses is not taken */
+    driver.refusals = 2;
+    driver.refusal_code = CL_INVALID_VALUE;
+    ck_assert_ptr_null(cl->clCreateBuffer(context, 0, 7 * MIB, NULL, &code));
+  }
+  driver.refusals = 0;
   cl_mem first = make(15 * MIB);
   ck_assert_ptr_null(cl->clCreateBuffer(context, 0, 10 * MIB, NULL, &code));
   ck_assert_int_eq(code, CL_MEM_OBJECT_ALLOCATION_FAILURE);
@@ -546,6 +593,23 @@ START_TEST(a_queue_on_the_device_ends)
   end_queues();
   end_context();
   ck_assert_int_eq(driver.context_references, 0);
+}
+END_TEST
+
+START_TEST(a_queue_ends_once_its_work_is_done)
+{
+  begin();
+  use(queues[0], 10);
+  cl_command_queue late = cl->clCreateCommandQueue(context, device, 0, NULL);
+  use(late, 1000);
+  driver.queues[2].is_stuck = true;
+  ck_assert_int_eq(cl->clReleaseCommandQueue(late), CL_SUCCESS);
+  use(queues[0], 1000);
+  ck_assert_int_gt(driver.queues[2].references, 0);
+  driver.queues[2].done = driver.queues[2].given;
+  for (int i = 0; i < 3; i++)
+    use(queues[0], 1000);
+  ck_assert_int_eq(driver.queues[2].references, 0);
 }
 END_TEST
 
@@ -677,6 +741,14 @@ START_TEST(buffers_of_the_programs_pools_are_left_to_the_driver)
 }
 END_TEST
 
+START_TEST(a_context_of_several_devices_is_the_drivers)
+{
+  driver.more_devices = 1;
+  begin();
+  ck_assert_uint_eq(made_by(10), 10);
+}
+END_TEST
+
 /* The program's libclpool. */
 static void use_pools_above_the_layer(void)
 {
@@ -758,8 +830,10 @@ CLPT_MAIN("layer that pools", clpt_run_apart)
   tcase_add_test(tests, large_blocks_are_hardly_larger_than_asked_for);
   tcase_add_test(tests, blocks_are_found_again);
   tcase_add_loop_test(tests, images_come_again_where_all_is_equal, 0, 5);
+  tcase_add_loop_test(tests, images_of_each_type_come_again, 0, 5);
   tcase_add_test(tests, extents_without_end_are_the_drivers_from_some_number_on);
   tcase_add_loop_test(tests, images_of_other_kinds_are_the_drivers, 0, 3);
+  tcase_add_test(tests, buffers_with_properties_are_the_drivers);
   tcase_add_test(tests, all_blocks_of_a_context_are_bounded);
   tcase_add_test(tests, a_large_block_does_not_pass_the_bound);
   tcase_add_test(tests, a_part_of_the_device_bounds_what_is_held);
@@ -768,11 +842,13 @@ CLPT_MAIN("layer that pools", clpt_run_apart)
   tcase_add_loop_test(tests, nothing_stays_in_whatever_order_things_end, 0, 16);
   tcase_add_test(tests, a_queue_keeps_its_context);
   tcase_add_test(tests, a_queue_on_the_device_ends);
+  tcase_add_test(tests, a_queue_ends_once_its_work_is_done);
   tcase_add_loop_test(tests, parts_have_parts, 0, 2);
   tcase_add_test(tests, a_buffer_with_a_mapped_part_goes_back);
   tcase_add_loop_test(tests, a_context_ends_while_threads_release_its_buffers, 0, 50);
   tcase_add_test(tests, a_destructor_callback_waits_for_another_thread);
   tcase_add_test(tests, buffers_of_the_programs_pools_are_left_to_the_driver);
+  tcase_add_test(tests, a_context_of_several_devices_is_the_drivers);
   tcase_add_test(tests, what_the_programs_pools_lack_is_not_waited_for);
   tcase_add_loop_test(tests, an_extension_that_may_give_work_ends_pooling, 0, 2);
   tcase_add_test(tests, a_callback_ends_a_context_that_ends_pooling);

@@ -48,10 +48,10 @@ static cl_context CL_API_CALL create_context(const cl_context_properties *proper
 static cl_int CL_API_CALL get_context_info(cl_context of, cl_context_info what, size_t room,
                                            void *to, size_t *bytes)
 {
-  const cl_uint one = 1;
+  const cl_uint count = 1 + driver.more_devices;
   (void)of;
   if (what == CL_CONTEXT_NUM_DEVICES)
-    return answer(&one, sizeof(one), room, to, bytes);
+    return answer(&count, sizeof(count), room, to, bytes);
   ck_assert_uint_eq(what, CL_CONTEXT_DEVICES);
   return answer(&device, sizeof(cl_device_id), room, to, bytes);
 }
@@ -118,14 +118,33 @@ static cl_mem CL_API_CALL create_buffer(cl_context of, cl_mem_flags flags, size_
                                         cl_int *code)
 {
   (void)of, (void)flags, (void)host;
+  const bool is_refused = driver.refusals > 0;
+  driver.refusals -= is_refused;
+  if (code)
+    *code = is_refused ? driver.refusal_code : CL_SUCCESS;
+  if (is_refused)
+    return NULL;
   pthread_mutex_lock(&driver.lock);
   ck_assert_uint_lt(driver.mem_count, MOST_MEMS);
   mem *made = &driver.mems[driver.mem_count++];
   *made = (mem){.references = 1, .bytes = bytes};
   pthread_mutex_unlock(&driver.lock);
-  if (code)
-    *code = CL_SUCCESS;
   return (cl_mem)made;
+}
+
+static void *CL_API_CALL refuse_svm(cl_context of, cl_svm_mem_flags flags, size_t bytes,
+                                    cl_uint alignment)
+{
+  (void)of, (void)flags, (void)bytes, (void)alignment;
+  return NULL;
+}
+
+static cl_mem CL_API_CALL create_with_properties(cl_context of, const cl_mem_properties *properties,
+                                                 cl_mem_flags flags, size_t bytes, void *host,
+                                                 cl_int *code)
+{
+  ck_assert(properties);
+  return create_buffer(of, flags, bytes, host, code);
 }
 
 /* Of a buffer, and of the driver's memory no more than that. */
@@ -251,6 +270,8 @@ static cl_int CL_API_CALL fill_buffer(cl_command_queue on, cl_mem handle, const 
 {
   (void)pattern, (void)pattern_bytes, (void)offset, (void)bytes, (void)ended;
   driver.waits = count;
+  if (!count != !list)
+    return CL_INVALID_EVENT_WAIT_LIST;
   for (cl_uint i = 0; i < count; i++)
     ck_assert_int_gt(((const event *)list[i])->references, 0);
   return use_memory(on, handle);
@@ -355,6 +376,8 @@ const cl_icd_dispatch target = {
     .clFlush = flush,
     .clFinish = flush,
     .clCreateBuffer = create_buffer,
+    .clCreateBufferWithProperties = create_with_properties,
+    .clSVMAlloc = refuse_svm,
     .clCreateSubBuffer = create_sub_buffer,
     .clCreateImage = create_image,
     .clGetImageInfo = get_image_info,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* An OpenCL driver that does as it is told: how far its queues are, how much memory it has, what it
  * refuses. Memory comes with the first work that uses it, and is free again once its buffer is
- * released and that work is done. It has one device, and one context. */
+ * released and that work is done. It has one device, one context, and no shared virtual memory. */
 #ifndef CLPT_LAYER_TOLD_DRIVER_H
 #define CLPT_LAYER_TOLD_DRIVER_H
 
@@ -49,6 +49,9 @@ typedef struct told_driver {
   unsigned fills, looks; /* at events */
   cl_uint waits;         /* in the wait list of the latest fill */
   cl_int fill_code;      /* what fills say, if not CL_SUCCESS */
+  unsigned refusals;     /* of buffers to come */
+  cl_int refusal_code;
+  cl_uint more_devices; /* than one that the context says it has */
   /* Runs on a thread of its own in the next fill, if it has memory or if it lacks it; then it is
    * NULL.
    */

@@ -2,7 +2,9 @@
 /* Running out for real: PoCL's host memory ends at a limit of the address space. In a program of
  * its own, since nothing else could run under that limit. */
 #include "support/instrumented.h"
+#include "support/opencl_devices.h"
 #include "support/opencl_fixture.h"
+#include "support/order_memory.h"
 #include "support/pools.h"
 #include "support/suite.h"
 
@@ -38,24 +40,22 @@ static size_t address_space_in_use(void)
   return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The last word of a buffer is really there. */
-static void assert_usable(const clp_buffer *buffer)
+/* All of a buffer is really there, as its last word shows. */
+static void assert_usable(clp_buffer *buffer)
 {
   const cl_uint written = 12345;
+  const size_t offset = clp_buffer_size(buffer) - sizeof(written);
   cl_uint found = 0;
-  size_t offset = clp_buffer_size(buffer) - sizeof(found);
-  if (is_svm) {
-    unsigned char *last = (unsigned char *)clp_buffer_svm_pointer(buffer) + offset;
-    clpt_cl_ok(
-        clEnqueueSVMMemcpy(cl.queue, CL_TRUE, last, &written, sizeof(written), 0, NULL, NULL));
-    clpt_cl_ok(clEnqueueSVMMemcpy(cl.queue, CL_TRUE, &found, last, sizeof(found), 0, NULL, NULL));
-  } else {
-    cl_mem mem = clp_buffer_cl_mem(buffer);
-    clpt_cl_ok(clEnqueueWriteBuffer(cl.queue, mem, CL_TRUE, offset, sizeof(written), &written, 0,
-                                    NULL, NULL));
-    clpt_cl_ok(
-        clEnqueueReadBuffer(cl.queue, mem, CL_TRUE, offset, sizeof(found), &found, 0, NULL, NULL));
-  }
+  unsigned char *last = is_svm ? (unsigned char *)clp_buffer_svm_pointer(buffer) + offset : NULL;
+  cl_mem mem = is_svm ? NULL : clp_buffer_cl_mem(buffer);
+  clpt_cl_ok(
+      mem ? clEnqueueWriteBuffer(cl.queue, mem, CL_TRUE, offset, sizeof(written), &written, 0, NULL,
+                                 NULL)
+          : clEnqueueSVMMemcpy(cl.queue, CL_TRUE, last, &written, sizeof(written), 0, NULL, NULL));
+  clpt_cl_ok(
+      mem ? clEnqueueReadBuffer(cl.queue, mem, CL_TRUE, offset, sizeof(found), &found, 0, NULL,
+                                NULL)
+          : clEnqueueSVMMemcpy(cl.queue, CL_TRUE, &found, last, sizeof(found), 0, NULL, NULL));
   ck_assert_uint_eq(found, written);
 }
 
@@ -79,23 +79,23 @@ static void start(void)
   ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
 }
 
-static void setup_immediate(void)
+/* On a queue, so that frees of shared virtual memory come later than they are asked for. */
+static void setup(clpt_order_kind kind)
 {
-  is_svm = false;
+  is_svm = kind == CLPT_SVM;
   clpt_cl_open(&cl, 1);
-  clpt_ok(clp_cl_immediate_allocator_create(cl.queue, CL_MEM_READ_WRITE, &allocator));
+  allocator = clpt_order_allocator(&cl, kind, cl.queue);
   start();
 }
 
-/* On a queue, so that frees come later than they are asked for. */
+static void setup_immediate(void)
+{
+  setup(CLPT_BUFFERS);
+}
+
 static void setup_svm(void)
 {
-  clp_cl_svm_options options = CLP_CL_SVM_OPTIONS_INIT;
-  is_svm = true;
-  clpt_cl_open(&cl, 1);
-  options.queue = cl.queue;
-  clpt_ok(clp_cl_svm_allocator_create(cl.context, &options, &allocator));
-  start();
+  setup(CLPT_SVM);
 }
 
 static void teardown(void)
@@ -198,20 +198,15 @@ END_TEST
 /* NULL where the address space can be limited and the driver is known to live with that. */
 static const char *why_not(void)
 {
-  char name[128] = "";
-  cl_platform_id platform;
+  cl_device_id device;
   if (CLPT_SANITIZED)
     return "a sanitizer's shadow memory needs more address space than the limit leaves";
   if (RUNNING_ON_VALGRIND)
     return "valgrind does not apply a limit of the address space to the program";
   if (access("/proc/self/statm", R_OK))
     return "/proc, which tells how much address space is in use, is not mounted";
-  if (clGetPlatformIDs(1, &platform, NULL) ||
-      clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL) ||
-      strcmp(name, "Portable Computing Language"))
-    return "the first OpenCL platform is not PoCL";
-  if (getenv("CLPT_PLATFORM"))
-    return "CLPT_PLATFORM chooses another platform than the first";
+  if (clpt_find_devices(1, &device) == 0 || !clpt_cl_is_pocl(&(clpt_cl){.devices = {device}}))
+    return "the device is not PoCL's";
   return NULL;
 }
 
@@ -223,16 +218,12 @@ int main(void)
     return CLPT_SKIPPED;
   }
   Suite *suite = suite_create("exhaustion");
-  TCase *immediate = clpt_case(suite, "immediate");
-  TCase *svm = clpt_case(suite, "svm");
-
-  tcase_add_checked_fixture(immediate, setup_immediate, teardown);
-  tcase_add_test(immediate, test_all_active);
-  tcase_add_test(immediate, test_held_blocks_make_room);
-  tcase_add_test(immediate, test_sizes_in_turn);
-  tcase_add_checked_fixture(svm, setup_svm, teardown);
-  tcase_add_test(svm, test_all_active);
-  tcase_add_test(svm, test_held_blocks_make_room);
-  tcase_add_test(svm, test_sizes_in_turn);
+  for (int i = 0; i < 2; i++) {
+    TCase *tests = clpt_case(suite, i ? "svm" : "immediate");
+    tcase_add_checked_fixture(tests, i ? setup_svm : setup_immediate, teardown);
+    tcase_add_test(tests, test_all_active);
+    tcase_add_test(tests, test_held_blocks_make_room);
+    tcase_add_test(tests, test_sizes_in_turn);
+  }
   return clpt_cl_run(suite);
 }

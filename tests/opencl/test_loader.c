@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Loading OpenCL: lib/opencl/loader.c. Each test has a process of its own, where nothing is loaded
- * yet. What dlsym finds is the test's to say. */
+/* Without a device: loading OpenCL, where each test has a process of its own, in which nothing is
+ * loaded yet, and says itself what dlsym finds; the names of errors; which flags are taken. */
+#include "opencl/cl_error.h"
 #include "opencl/loader.h"
+#include "opencl/mem_flags.h"
 
 #include "support/pools.h"
 #include "support/suite.h"
@@ -152,6 +154,73 @@ START_TEST(without_it_every_call_that_needs_it_says_so)
 }
 END_TEST
 
+/* OpenCL 3.0 names -1 to -19 and -30 to -72, each once. */
+START_TEST(every_error_has_a_name)
+{
+  const char *unknown = clpi_cl_error_name(1);
+  ck_assert_str_eq(clpi_cl_error_name(-4), "CL_MEM_OBJECT_ALLOCATION_FAILURE");
+  for (int code = -1; code >= -72; code--) {
+    const char *name = clpi_cl_error_name(code);
+    ck_assert_int_eq(strncmp(name, "CL_", 3) != 0, code < -19 && code > -30);
+    for (int other = -1; other > code && name != unknown; other--)
+      ck_assert_str_ne(name, clpi_cl_error_name(other));
+  }
+}
+END_TEST
+
+#define READ_AND_WRITE "CL_MEM_READ_WRITE and CL_MEM_READ_ONLY"
+#define HOST_READ_NONE "CL_MEM_HOST_READ_ONLY and CL_MEM_HOST_NO_ACCESS"
+
+static const struct {
+  clp_status (*check)(cl_mem_flags flags);
+  cl_mem_flags flags;
+  const char *message; /* a part of it, which names the flag; NULL: they are taken */
+} flags[] = {
+    {clpi_cl_mem_flags_check, CL_MEM_USE_HOST_PTR, "CL_MEM_USE_HOST_PTR"},
+    {clpi_cl_mem_flags_check, CL_MEM_COPY_HOST_PTR, "CL_MEM_COPY_HOST_PTR"},
+    {clpi_cl_mem_flags_check, CL_MEM_SVM_FINE_GRAIN_BUFFER, "CL_MEM_SVM_FINE_GRAIN_BUFFER"},
+    {clpi_cl_mem_flags_check, CL_MEM_READ_WRITE | CL_MEM_SVM_ATOMICS, "CL_MEM_SVM_ATOMICS"},
+    {clpi_cl_mem_flags_check, CL_MEM_KERNEL_READ_AND_WRITE, "CL_MEM_KERNEL_READ_AND_WRITE"},
+    {clpi_cl_mem_flags_check, CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY,
+     "CL_MEM_READ_WRITE and CL_MEM_WRITE_ONLY"},
+    {clpi_cl_mem_flags_check, CL_MEM_READ_WRITE | CL_MEM_READ_ONLY, READ_AND_WRITE},
+    {clpi_cl_mem_flags_check, CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY,
+     "CL_MEM_WRITE_ONLY and CL_MEM_READ_ONLY"},
+    {clpi_cl_mem_flags_check, CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY,
+     "CL_MEM_HOST_WRITE_ONLY and CL_MEM_HOST_READ_ONLY"},
+    {clpi_cl_mem_flags_check, CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS,
+     "CL_MEM_HOST_WRITE_ONLY and CL_MEM_HOST_NO_ACCESS"},
+    {clpi_cl_mem_flags_check, CL_MEM_READ_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS,
+     HOST_READ_NONE},
+    {clpi_cl_mem_flags_check, ~(cl_mem_flags)0, "CL_MEM_USE_HOST_PTR"},
+    {clpi_cl_access_flags_check, CL_MEM_ALLOC_HOST_PTR, "0x10"},
+    {clpi_cl_access_flags_check, CL_MEM_SVM_FINE_GRAIN_BUFFER, "0x400"},
+    {clpi_cl_access_flags_check, (cl_mem_flags)1 << 63, "0x8000000000000000"},
+    {clpi_cl_access_flags_check, CL_MEM_READ_WRITE | CL_MEM_READ_ONLY, READ_AND_WRITE},
+    {clpi_cl_access_flags_check, CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS, HOST_READ_NONE},
+    {clpi_cl_svm_flags_check, CL_MEM_ALLOC_HOST_PTR, "0x10"},
+    {clpi_cl_svm_flags_check, CL_MEM_HOST_READ_ONLY, "0x100"},
+    {clpi_cl_svm_flags_check, CL_MEM_SVM_ATOMICS, "needs CL_MEM_SVM_FINE_GRAIN_BUFFER"},
+    {clpi_cl_svm_flags_check, CL_MEM_READ_WRITE | CL_MEM_READ_ONLY, READ_AND_WRITE},
+    {clpi_cl_mem_flags_check, CL_MEM_ALLOC_HOST_PTR | (cl_mem_flags)1 << 63, NULL},
+    {clpi_cl_access_flags_check, CL_MEM_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS, NULL},
+    {clpi_cl_svm_flags_check, CL_MEM_READ_ONLY | CL_MEM_SVM_FINE_GRAIN_BUFFER, NULL},
+    {clpi_cl_svm_flags_check, CL_MEM_SVM_FINE_GRAIN_BUFFER | CL_MEM_SVM_ATOMICS, NULL},
+};
+
+START_TEST(which_flags_are_taken)
+{
+  for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+    if (!flags[i].message) {
+      clpt_ok(flags[i].check(flags[i].flags));
+      continue;
+    }
+    clpt_fails(CLP_INVALID_ARGUMENT, flags[i].check(flags[i].flags));
+    clpt_message_has(flags[i].message);
+  }
+}
+END_TEST
+
 CLPT_MAIN("loader", clpt_run_apart)
 {
   TCase *tests = clpt_case(suite, "loader");
@@ -159,4 +228,6 @@ CLPT_MAIN("loader", clpt_run_apart)
   tcase_add_loop_test(tests, where_it_is_found, 0, PLACES);
   tcase_add_loop_test(tests, it_is_the_programs_own, 0, 2);
   tcase_add_test(tests, without_it_every_call_that_needs_it_says_so);
+  tcase_add_test(tests, every_error_has_a_name);
+  tcase_add_test(tests, which_flags_are_taken);
 }

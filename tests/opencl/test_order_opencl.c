@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Stream order, over OpenCL: queues are held up by events of the test's. */
+#include "queues.h"
 #include "support/opencl_fixture.h"
 #include "support/order_memory.h"
 #include "support/order_suite.h"
@@ -227,5 +228,6 @@ int main(void)
   TCase *tests = clpt_case(suite, "the race");
   tcase_add_unchecked_fixture(tests, setup, teardown);
   tcase_add_test(tests, the_driver_does_not_help);
+  clpt_add_queue_tests(suite);
   return clpt_cl_run(suite);
 }

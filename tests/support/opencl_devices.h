@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The devices that tests use: of the platform CLPT_PLATFORM, by number or name; by default of the
- * first one that has any. */
+/* The devices that tests use: of the platform that CLPT_PLATFORM names, as clGetPlatformInfo does;
+ * by default of the first one that has any. */
 #ifndef CLPT_OPENCL_DEVICES_H
 #define CLPT_OPENCL_DEVICES_H
 
@@ -10,17 +10,12 @@
 
 enum { CLPT_MOST_PLATFORMS = 16 };
 
-static inline int clpt_is_chosen(cl_uint number, cl_platform_id platform)
+static inline int clpt_is_chosen(cl_platform_id platform)
 {
   const char *chosen = getenv("CLPT_PLATFORM");
   char name[256] = "";
-  char *end;
-  if (!chosen)
-    return 1;
-  if (strtoul(chosen, &end, 10) == number && end != chosen)
-    return 1;
-  clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL);
-  return end == chosen && strcmp(chosen, name) == 0;
+  return !chosen || (!clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL) &&
+                     strcmp(chosen, name) == 0);
 }
 
 /** Returns how many, at most `most`. */
@@ -33,7 +28,7 @@ static inline cl_uint clpt_find_devices(cl_uint most, cl_device_id *devices)
   if (platform_count > CLPT_MOST_PLATFORMS)
     platform_count = CLPT_MOST_PLATFORMS;
   for (cl_uint i = 0; i < platform_count && count == 0; i++)
-    if (!clpt_is_chosen(i, platforms[i]) ||
+    if (!clpt_is_chosen(platforms[i]) ||
         clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, most, devices, &count))
       count = 0;
   return count < most ? count : most;

@@ -176,28 +176,16 @@ void clpt_cl_assert_words(cl_command_queue queue, cl_mem mem, cl_uint first, siz
   assert_found(read_buffer(queue, mem, words), first, 1, words);
 }
 
-static int skip(Suite *suite, const char *why)
-{
-  fprintf(stderr, "skipped: %s\n", why);
-  srunner_free(srunner_create(suite));
-  return CLPT_SKIPPED;
-}
-
 int clpt_cl_run(Suite *suite)
 {
   cl_device_id device;
-  if (clpt_find_devices(1, &device) == 0)
-    return skip(suite, "there is no OpenCL device");
+  if (clpt_find_devices(1, &device) == 0) {
+    fputs("skipped: there is no OpenCL device\n", stderr);
+    srunner_free(srunner_create(suite));
+    return CLPT_SKIPPED;
+  }
   setenv("CK_FORK", "no", 1);
   /* Without a fork, Check has no time limit of its own. */
   alarm(HANG_SECONDS * (CLPT_SANITIZED || RUNNING_ON_VALGRIND ? INSTRUMENTED_FACTOR : 1));
   return clpt_run(suite);
-}
-
-int clpt_cl_run_with_svm(Suite *suite)
-{
-  cl_device_id device;
-  if (clpt_find_devices(1, &device) > 0 && !(svm_of(device) & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER))
-    return skip(suite, "the OpenCL device has no shared virtual memory");
-  return clpt_cl_run(suite);
 }

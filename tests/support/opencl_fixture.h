@@ -81,7 +81,4 @@ void clpt_cl_assert_words(cl_command_queue queue, cl_mem mem, cl_uint first, siz
  * where there is no OpenCL device. */
 int clpt_cl_run(Suite *suite);
 
-/** The same; 77 also where the device has no shared virtual memory. */
-int clpt_cl_run_with_svm(Suite *suite);
-
 #endif
