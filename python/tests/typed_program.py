@@ -201,6 +201,7 @@ def frameworks() -> None:
     pool = clpool.MemoryPool(clpool.CudaAsyncAllocator(device=0, stream=None))
     assert_type(pool(10), clpool.Memory)
     default = clpool.CudaMemPool.default(0)
+    print(clpool.library_version)
     assert_type(default.handle + default.used_bytes, int)
     clpool.CudaAsyncAllocator(mempool=default)
     asynchronous = clpool.MemoryAsyncPool(["create", default])
