@@ -31,6 +31,7 @@ _Thread_local bool fake_in_host_function;
 static planned_failure failures[MOST_FAILURES];
 static size_t failure_count;
 static unsigned long calls[FAKE_CALLS];
+static const char *last_failed;
 static void (*on_violation)(const char *what);
 static char hidden[NAME_BYTES];
 
@@ -82,8 +83,6 @@ static bool gives_back(fake_call call)
   case FAKE_cuDevicePrimaryCtxRelease:
   case FAKE_cuEventDestroy:
   case FAKE_cuMemFree:
-  case FAKE_cuMemFreeAsync:
-  case FAKE_cuMemPoolDestroy:
   case FAKE_cuStreamDestroy:
   case FAKE_cuThreadExchangeStreamCaptureMode:
     return true;
@@ -117,6 +116,7 @@ static CUresult next_failure_locked(fake_call call)
     }
     if (failure->times > 0 && --failure->times == 0)
       forget_locked(i);
+    last_failed = fake_functions[call].name;
     return result;
   }
   return CLPI_CUDA_SUCCESS;
@@ -145,10 +145,19 @@ void fakecuda_fail(const char *function, int result, unsigned after, unsigned ti
         forget_locked(i);
   } else if (failure_count < MOST_FAILURES) {
     failures[failure_count++] = (planned_failure){call, result, after, times};
+    last_failed = NULL;
   } else {
     abort();
   }
   fake_unlock_it();
+}
+
+const char *fakecuda_failed(void)
+{
+  fake_lock_it();
+  const char *name = last_failed;
+  fake_unlock_it();
+  return name;
 }
 
 /* --- the beginning and the end of a call --- */

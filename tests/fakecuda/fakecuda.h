@@ -191,6 +191,9 @@ void fakecuda_reuse_stream_handles(bool reuse);
  * takes those for the function back. */
 void fakecuda_fail(const char *function, int result, unsigned after, unsigned times);
 
+/** The function that failed last since fakecuda_fail was called to make one fail. NULL: none. */
+const char *fakecuda_failed(void);
+
 /** Stops the stream before its next command, and lets it go on. NULL and the legacy stream, and the
  * per-thread one, are those of the current context. A stream can be held before it has work. */
 void fakecuda_hold(CUstream stream);
