@@ -419,8 +419,6 @@ tests_fakecuda_libfakecuda_la_SOURCES = \
 	tests/fakecuda/memory.c \
 	tests/fakecuda/mempool_memory.c \
 	tests/fakecuda/mempools.c \
-	tests/fakecuda/order.c \
-	tests/fakecuda/reset.c \
 	tests/fakecuda/segments.c \
 	tests/fakecuda/sharing.c \
 	tests/fakecuda/stream_calls.c \

@@ -591,18 +591,25 @@ START_TEST(failures_are_shown)
 }
 END_TEST
 
-/* A callback allocates itself, and tries what callbacks must not. */
+/* A callback allocates itself, also on another device, and tries what callbacks must not. */
 static void misbehave(clpt_recorder *self, const clp_hook_event *event)
 {
+  clp_allocator *of_other = self->also_data;
   (void)event;
   given(taken(512, second), second);
+  clpt_ok(clp_allocator_free(of_other, clpt_memory(of_other, BYTES), BYTES));
   clpt_fails(CLP_BUSY, clp_hook_pop(&self->hook));
 }
 
 START_TEST(hooks_see_nothing_of_what_callbacks_do)
 {
+  clp_allocator *of_other = clpt_cuda_allocator(1, other.streams[0]);
+
   recorder.also = misbehave;
+  recorder.also_data = of_other;
   given(taken(100, home), home); /* and the last error stays */
+  clp_allocator_release(of_other);
+  ck_assert_ptr_null(clpt_cuda_current());
   clpt_recorder_is(&recorder, "m<100:512 a<512 a>512 m>100:512 f<100:512 d<512 d>512 f>100:512");
 }
 END_TEST

@@ -62,7 +62,6 @@ int clpt_gpu_main(int argument_count, char **arguments, const char *library,
   if (add)
     add(suite);
   setenv("CK_FORK", "no", 1);
-  alarm(HANG_SECONDS); /* without a fork, Check has no time limit of its own */
   return clpt_run(suite);
 }
 
@@ -74,6 +73,7 @@ static void reset(void)
 
 static void setup(void)
 {
+  alarm(HANG_SECONDS); /* without a fork, Check has no time limit of its own */
   reset();
   clpt_gpu_open(0);
   clpt_stream = clpt_gpu_stream();
