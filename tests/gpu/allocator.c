@@ -117,7 +117,7 @@ START_TEST(memory_goes_back_behind_the_work_that_uses_it)
 }
 END_TEST
 
-enum { MANY = 64, ROUNDS = 20 };
+enum { MANY = 32, ROUNDS = 5 };
 
 START_TEST(streams_pass_memory_on_and_keep_their_bytes)
 {
@@ -140,7 +140,7 @@ END_TEST
 
 /* --- memory --- */
 
-static const size_t sizes[] = {1, 255, 256, 257, 4096, 1000003, 64 << 20};
+static const size_t sizes[] = {1, 255, 256, 257, 4096, 1000003, 8 << 20};
 enum { SIZE_COUNT = sizeof(sizes) / sizeof(sizes[0]) };
 
 START_TEST(memory_can_be_used_to_its_end)
