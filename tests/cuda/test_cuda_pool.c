@@ -6,7 +6,6 @@
 #include "cuda/stream_order.h"
 #include "support/cuda_device.h"
 #include "support/cuda_memory.h"
-#include "support/one_block.h"
 #include "support/pools.h"
 #include "support/recorder.h"
 #include "support/suite.h"
@@ -304,18 +303,6 @@ START_TEST(kept_memory_is_trimmed)
   }
   ck_assert_uint_eq(fakecuda_calls("cuMemPoolTrimTo"), trims + 1);
   ck_assert_uint_eq(reserved_bytes(), 0);
-}
-END_TEST
-
-START_TEST(memory_in_one_block)
-{
-  clp_allocator *arena = NULL;
-  clpt_ok(clp_arena_allocator_create(allocator, NULL, &arena));
-  for (int i = 0; i < CLPT_ONE_BLOCK_CASES; i++) {
-    clpt_limit_in_one_block(_i ? arena : allocator, i, 40 * MB - 7);
-    clpt_device_in_one_block(_i ? arena : allocator, i, DEVICE_BYTES);
-  }
-  clp_allocator_release(arena);
 }
 END_TEST
 
@@ -740,7 +727,6 @@ CLPT_MAIN("cuda_pool", clpt_run)
   tcase_add_test(tests, held_memory_is_given_up);
   tcase_add_loop_test(tests, late_frees_are_waited_for, 0, 3);
   tcase_add_loop_test(tests, kept_memory_is_trimmed, 0, 2);
-  tcase_add_loop_test(tests, memory_in_one_block, 0, 2);
 
   tests = new_case(suite, "limit", setup, teardown);
   tcase_add_test(tests, what_fails_does_not_count);

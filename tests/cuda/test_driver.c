@@ -185,66 +185,37 @@ static CUresult count_none(int *count)
   return CLPI_CUDA_SUCCESS;
 }
 
+#define ALSO_UNUSABLE(number) "cuInit", number, .inits = true
+#define FAILS(call)           call, FAKECUDA_UNKNOWN, .status = CLP_BACKEND_ERROR
+
 /* Each is refused with the message, and loaded once the reason is gone. */
 static const struct {
-  const char *message;
-  const char *fails; /* a call that fails with `code` */
+  const char *message, *fails; /* a call that fails with `code` */
   CUresult code;
-  const char *hidden;   /* for dlsym */
-  const char *function; /* cuGetProcAddress does not find it */
-  const char *library;  /* another than the fake */
+  const char *hidden, *function; /* for dlsym; for cuGetProcAddress */
+  const char *library;           /* another than the fake */
   int version;
   bool has_no_devices, counts_none;
-  bool stays_open; /* once cuInit was called, and where the library is the fake */
+  bool inits; /* cuInit was called, after which the library stays open */
   clp_status status;
 } refusals[] = {
-    {.message = "there is no CUDA driver: /no/such/driver.so: ", .library = "/no/such/driver.so"},
-    {.message = "libm.so.6 has no cuDriverGetVersion", .library = "libm.so.6"},
-    {.message = "libfakecuda.so has no cuMemPoolTrimTo",
-     .function = "cuMemPoolTrimTo",
-     .hidden = "cuMemPoolTrimTo "},
-    {.message = "the CUDA driver is too old: it is of version 11.1, and 11.2 is needed",
-     .version = 11010,
-     .hidden = NO_PROC_ADDRESS},
-    {.message = "cuDriverGetVersion failed with error 999",
-     .fails = "cuDriverGetVersion",
-     .code = FAKECUDA_UNKNOWN,
-     .status = CLP_BACKEND_ERROR},
-    {.message = "is a stub, for linking alone (error 34)",
-     .fails = "cuDriverGetVersion",
-     .code = CLPI_CUDA_STUB_LIBRARY},
-    {.message = "is a stub", .fails = "cuInit", .code = CLPI_CUDA_STUB_LIBRARY, .stays_open = true},
-    {.message = "not ready (error 802)",
-     .fails = "cuInit",
-     .code = CLPI_CUDA_SYSTEM_NOT_READY,
-     .stays_open = true},
-    {.message = "of another version",
-     .fails = "cuInit",
-     .code = CLPI_CUDA_SYSTEM_DRIVER_MISMATCH,
-     .stays_open = true},
-    {.message = "forward compatibility",
-     .fails = "cuInit",
-     .code = CLPI_CUDA_COMPAT_NOT_SUPPORTED_ON_DEVICE,
-     .stays_open = true},
-    {.message = "cuInit failed with CUDA_ERROR_UNKNOWN (999)",
-     .fails = "cuInit",
-     .code = FAKECUDA_UNKNOWN,
-     .stays_open = true,
-     .status = CLP_BACKEND_ERROR},
-    {.message = "the CUDA driver sees no device",
-     .has_no_devices = true,
-     .code = CLPI_CUDA_NO_DEVICE,
-     .stays_open = true},
-    {.message = "the CUDA driver sees no device",
-     .function = "cuDeviceGetCount",
-     .counts_none = true,
-     .code = CLPI_CUDA_NO_DEVICE,
-     .stays_open = true},
-    {.message = "cuDeviceGetCount failed with CUDA_ERROR_UNKNOWN (999)",
-     .fails = "cuDeviceGetCount",
-     .code = FAKECUDA_UNKNOWN,
-     .stays_open = true,
-     .status = CLP_BACKEND_ERROR},
+    {"there is no CUDA driver: /no/such/driver.so: ", .library = "/no/such/driver.so"},
+    {"libm.so.6 has no cuDriverGetVersion", .library = "libm.so.6"},
+    {"libfakecuda.so has no cuMemPoolTrimTo", .hidden = "cuMemPoolTrimTo ",
+     .function = "cuMemPoolTrimTo"},
+    {"is of version 11.1, and 11.2 is needed", .version = 11010, .hidden = NO_PROC_ADDRESS},
+    {"cuDriverGetVersion failed with error 999", FAILS("cuDriverGetVersion")},
+    {"is a stub, for linking alone (error 34)", "cuDriverGetVersion", CLPI_CUDA_STUB_LIBRARY,
+     .version = 0},
+    {"is a stub", ALSO_UNUSABLE(CLPI_CUDA_STUB_LIBRARY)},
+    {"not ready (error 802)", ALSO_UNUSABLE(CLPI_CUDA_SYSTEM_NOT_READY)},
+    {"of another version", ALSO_UNUSABLE(CLPI_CUDA_SYSTEM_DRIVER_MISMATCH)},
+    {"forward compatibility", ALSO_UNUSABLE(CLPI_CUDA_COMPAT_NOT_SUPPORTED_ON_DEVICE)},
+    {"cuInit failed with CUDA_ERROR_UNKNOWN (999)", FAILS("cuInit"), .inits = true},
+    {"sees no device", NULL, CLPI_CUDA_NO_DEVICE, .has_no_devices = true, .inits = true},
+    {"sees no device", NULL, CLPI_CUDA_NO_DEVICE, .function = "cuDeviceGetCount",
+     .counts_none = true, .inits = true},
+    {"cuDeviceGetCount failed with CUDA_ERROR_UNKNOWN", FAILS("cuDeviceGetCount"), .inits = true},
 };
 enum { REFUSALS = sizeof(refusals) / sizeof(refusals[0]) };
 
@@ -270,9 +241,8 @@ START_TEST(what_is_no_driver_is_refused)
   clpt_fails(refusals[_i].status ? refusals[_i].status : CLP_NOT_SUPPORTED, clpi_cuda_load());
   clpt_message_has(refusals[_i].message);
   ck_assert_int_eq(clp_last_error()->native_code, refusals[_i].code);
-  ck_assert_int_eq(fakecuda_calls("cuInit") > 0, refusals[_i].stays_open);
-  ck_assert_int_eq(closes,
-                   !refusals[_i].stays_open && strstr(refusals[_i].message, "no CUDA") == NULL);
+  ck_assert_int_eq(fakecuda_calls("cuInit") > 0, refusals[_i].inits);
+  ck_assert_int_eq(closes, !refusals[_i].inits && strstr(refusals[_i].message, "no CUDA") == NULL);
   fakecuda_reset();
   hidden = "";
   replaced = NULL;

@@ -4,13 +4,15 @@
 
 #include <string.h>
 
+enum { LEGACY_STREAM = 1 }; /* CU_GET_PROC_ADDRESS_LEGACY_STREAM */
 enum { FOUND = 0, NOT_FOUND = 1, VERSION_NOT_SUFFICIENT = 2 }; /* CUdriverProcAddressQueryResult */
 
 CUresult cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags,
                           clpi_cuda_symbol_status *status)
 {
   FAKE_ENTER(cuGetProcAddress);
-  (void)flags; /* default streams are the legacy one in all functions here */
+  if (flags != LEGACY_STREAM)
+    return fake_violation_locked(CLPI_CUDA_INVALID_VALUE, "functions with other default streams");
   *function = NULL;
   *status = NOT_FOUND;
   for (const fake_function *it = fake_functions; it < fake_functions + FAKE_CALLS; it++) {

@@ -78,14 +78,17 @@ END_TEST
 START_TEST(usage_its_peaks_and_a_trim)
 {
   clpt_ok(clp_cuda_mempool_set_release_threshold(mempool, UINT64_MAX));
-  CUdeviceptr stays = take(CLPT_MIB), goes = take(64 * CLPT_MIB);
+  CUdeviceptr stays = take(CLPT_MIB), goes = take(64 * CLPT_MIB), too = take(64 * CLPT_MIB);
   clp_cuda_mempool_usage all = usage_now();
-  ck_assert_uint_eq(all.used_bytes, 65 * CLPT_MIB);
-  ck_assert_uint_ge(all.reserved_bytes, 65 * CLPT_MIB);
+  ck_assert_uint_eq(all.used_bytes, 129 * CLPT_MIB);
+  ck_assert_uint_ge(all.reserved_bytes, 129 * CLPT_MIB);
   give(goes);
+  give(too);
   clpt_ok_quietly(clp_cuda_mempool_trim_to(mempool, all.reserved_bytes));
   ck_assert_uint_eq(usage_now().reserved_bytes, all.reserved_bytes);
   ck_assert_uint_eq(usage_now().used_bytes, CLPT_MIB);
+  clpt_ok_quietly(clp_cuda_mempool_trim_to(mempool, 64 * CLPT_MIB));
+  ck_assert_uint_ge(usage_now().reserved_bytes, 64 * CLPT_MIB); /* so many are kept */
   clpt_ok_quietly(clp_cuda_mempool_trim_to(mempool, 0));
   clp_cuda_mempool_usage left = usage_now();
   ck_assert_uint_ge(left.reserved_bytes, CLPT_MIB);
