@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { HANG_SECONDS = 300, SKIPPED = 77 };
+enum { HANG_SECONDS = 120, SKIPPED = 77 };
 
 clpt_gpu_calls cu;
 CUstream clpt_stream, clpt_other;
