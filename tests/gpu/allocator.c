@@ -57,7 +57,7 @@ static void fill(const clp_buffer *buffer, unsigned char byte, CUstream stream)
 
 START_TEST(a_late_write_does_not_reach_the_next_stream)
 {
-  sem_t may_go_on;
+  static sem_t may_go_on;
   clp_buffer *first = allocate_on(clpt_stream);
 
   clpt_gpu_stop(&may_go_on, clpt_stream);
@@ -75,7 +75,7 @@ END_TEST
 
 START_TEST(a_use_that_was_recorded_is_waited_for)
 {
-  sem_t may_go_on;
+  static sem_t may_go_on;
   clp_buffer *first = allocate_on(clpt_stream);
   CUdeviceptr memory = clp_buffer_cuda_pointer(first);
 
@@ -99,7 +99,7 @@ END_TEST
 START_TEST(memory_goes_back_behind_the_work_that_uses_it)
 {
   CUstream last = _i ? clpt_other : clpt_stream, next = _i ? clpt_stream : clpt_other;
-  sem_t may_go_on;
+  static sem_t may_go_on;
   clp_buffer *first = allocate_on(last);
   CUdeviceptr again;
 

@@ -158,7 +158,7 @@ END_TEST
 
 START_TEST(memory_is_freed_on_the_stream_that_is_named)
 {
-  sem_t may_go_on;
+  static sem_t may_go_on;
   unsigned long long first = take(CLPT_MIB, clpt_stream);
 
   clpt_gpu_stop(&may_go_on, clpt_stream);
@@ -268,7 +268,7 @@ END_TEST
 
 START_TEST(all_blocks_are_freed_behind_their_stream)
 {
-  sem_t may_go_on;
+  static sem_t may_go_on;
   unsigned long long memory = take(CLPT_MIB, clpt_stream), kept = take(CLPT_MIB, clpt_other);
 
   clpt_gpu_stop(&may_go_on, clpt_stream);

@@ -93,7 +93,7 @@ START_TEST(other_streams_are_used_as_before)
   clp_cuda_async_pool *async = NULL;
   unsigned long long pointer;
   pthread_t thread;
-  sem_t gates[2][ROUNDS];
+  static sem_t gates[2][ROUNDS];
 
   clpt_gpu_ok(cu.cuCtxGetCurrent(&context));
   clpt_ok(clp_cuda_async_pool_create(NULL, &async));

@@ -58,7 +58,7 @@ static void go(sem_t *may_go_on)
 
 START_TEST(memory_is_out_of_use_when_its_free_is_called)
 {
-  sem_t may_go_on;
+  static sem_t may_go_on;
   freed_late(&may_go_on);
   ck_assert_uint_eq(get(CLPI_CUDA_MEMPOOL_USED), 0);
   go(&may_go_on);
@@ -67,7 +67,7 @@ END_TEST
 
 START_TEST(freed_memory_is_back_on_its_stream_at_once)
 {
-  sem_t may_go_on;
+  static sem_t may_go_on;
   CUdeviceptr memory = freed_late(&may_go_on);
   ck_assert_uint_eq(allocate(clpt_stream), memory);
   clpt_gpu_ok(cu.cuMemFreeAsync(memory, clpt_stream));
@@ -77,7 +77,7 @@ END_TEST
 
 START_TEST(other_streams_do_not_get_it_without_a_reason)
 {
-  sem_t may_go_on;
+  static sem_t may_go_on;
   set(CLPI_CUDA_MEMPOOL_REUSE_FOLLOW_EVENTS, 0);
   set(CLPI_CUDA_MEMPOOL_REUSE_OPPORTUNISTIC, 0);
   set(CLPI_CUDA_MEMPOOL_REUSE_INTERNAL, 0);
@@ -90,7 +90,7 @@ END_TEST
 
 START_TEST(a_trim_keeps_what_streams_have_not_come_to_free)
 {
-  sem_t may_go_on;
+  static sem_t may_go_on;
   freed_late(&may_go_on);
   clpt_gpu_ok(cu.cuMemPoolTrimTo(mempool, 0));
   ck_assert_uint_ge(get(CLPI_CUDA_MEMPOOL_RESERVED), CLPT_MIB);
@@ -135,7 +135,7 @@ END_TEST
 /* What was recorded first counts for who waits, though the event is recorded again. */
 START_TEST(an_event_is_what_was_recorded_when_the_wait_was_called)
 {
-  sem_t may_go_on;
+  static sem_t may_go_on;
   CUdeviceptr memory = allocate(clpt_stream);
   CUevent event;
 
@@ -159,7 +159,7 @@ END_TEST
 
 START_TEST(the_legacy_stream_and_blocking_ones_wait_for_each_other)
 {
-  sem_t may_go_on;
+  static sem_t may_go_on;
   CUstream blocking;
 
   clpt_gpu_ok(cu.cuStreamCreate(&blocking, FAKECUDA_STREAM_DEFAULT));

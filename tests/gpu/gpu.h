@@ -67,7 +67,8 @@ void clpt_gpu_close(CUdevice device);
 /** A stream like clpt_stream, which the test destroys. */
 CUstream clpt_gpu_stream(void);
 
-/** Stops a stream before all that it is given from now on, until it may go on. */
+/** Stops a stream before all that it is given from now on, until it may go on, or the test ends.
+ * The semaphore is static: a test that fails may leave it behind. */
 void clpt_gpu_stop(sem_t *may_go_on, CUstream stream);
 void clpt_gpu_go(sem_t *may_go_on);
 
