@@ -81,7 +81,7 @@ step_thread() {
 }
 thread_tests='tests/model/test_crowd $(filter tests/hostile/% %_threads '
 thread_tests+='%_threads_held %_threads_memory %_threads_pools %_order_late %_arena_order %_order_cuda '
-thread_tests+='%_cuda_order %_ring,$(check_PROGRAMS))'
+thread_tests+='%_cuda_pool %_ring,$(check_PROGRAMS))'
 
 # The random programs, and the tests in which calls fail in turn. Debian 12's valgrind does not read
 # clang's DWARF 5.

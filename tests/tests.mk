@@ -60,12 +60,10 @@ check_LIBRARIES += tests/libclptest.a
 tests_libclptest_a_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_libclptest_a_CFLAGS = $(AM_CFLAGS) -g
 tests_libclptest_a_SOURCES = \
-	tests/gpu/gpu.c tests/gpu/gpu.h \
 	tests/support/arenas.c tests/support/arenas.h \
 	tests/support/arena_model.c tests/support/arena_model.h \
 	tests/support/chance.h \
 	tests/support/cuda_device.c tests/support/cuda_device.h \
-	tests/support/cuda_fixture.c tests/support/cuda_fixture.h \
 	tests/support/cuda_memory.c tests/support/cuda_memory.h \
 	tests/support/failing_allocator.c tests/support/failing_allocator.h \
 	tests/support/failmalloc.c tests/support/failmalloc.h \
@@ -370,8 +368,6 @@ tests_fakecuda_libfakecuda_la_SOURCES = \
 	tests/fakecuda/memory.c \
 	tests/fakecuda/mempool_memory.c \
 	tests/fakecuda/mempools.c \
-	tests/fakecuda/order.c \
-	tests/fakecuda/reset.c \
 	tests/fakecuda/segments.c \
 	tests/fakecuda/sharing.c \
 	tests/fakecuda/stream_calls.c \
@@ -383,63 +379,33 @@ tests_fakecuda_libfakecuda_la_LDFLAGS = $(AM_LDFLAGS) $(NO_UNDEFINED_LDFLAGS) \
 	-export-symbols-regex '^(cu|fakecuda_)'
 
 cuda_LDADD = $(LDADD) tests/fakecuda/.libs/libfakecuda.so
+# The cases of tests/gpu are for each driver: NVIDIA's, without which they are skipped, and the fake.
+gpu_sources = \
+	tests/gpu/allocator.c \
+	tests/gpu/async_pool.c \
+	tests/gpu/capture.c \
+	tests/gpu/driver.c \
+	tests/gpu/gpu.c tests/gpu/gpu.h \
+	tests/gpu/mempool.c \
+	tests/gpu/share.c \
+	tests/gpu/two.c
 check_PROGRAMS += \
-	tests/fakecuda/test_fakecuda \
-	tests/fakecuda/test_fakecuda_caller \
-	tests/fakecuda/test_fakecuda_memory \
-	tests/fakecuda/test_fakecuda_share \
-	tests/cuda/test_async_allocator \
-	tests/cuda/test_async_pool \
-	tests/cuda/test_async_pool_device \
-	tests/cuda/test_async_pool_hooks \
-	tests/cuda/test_async_pool_limit \
-	tests/cuda/test_capture \
-	tests/cuda/test_context \
-	tests/cuda/test_cuda_error \
-	tests/cuda/test_cuda_order \
-	tests/cuda/test_order_cuda \
-	tests/cuda/test_device \
+	tests/cuda/test_cuda \
+	tests/cuda/test_cuda_failures \
+	tests/cuda/test_cuda_pool \
 	tests/cuda/test_driver \
-	tests/cuda/test_mempool \
-	tests/cuda/test_mempool_attributes \
-	tests/cuda/test_pool \
-	tests/cuda/test_share \
-	tests/cuda/test_without_driver
-tests_cuda_test_async_allocator_LDFLAGS = $(failmalloc_link_flags)
-tests_cuda_test_async_pool_LDFLAGS = $(failmalloc_link_flags)
-tests_cuda_test_async_pool_hooks_CFLAGS = $(AM_CFLAGS) -g
+	tests/cuda/test_order_cuda \
+	tests/gpu/test_gpu
+tests_cuda_test_cuda_SOURCES = tests/cuda/test_cuda.c $(gpu_sources)
+tests_cuda_test_cuda_LDADD = $(cuda_LDADD)
+tests_cuda_test_cuda_failures_LDADD = $(cuda_LDADD)
+tests_cuda_test_cuda_failures_LDFLAGS = $(failmalloc_link_flags)
+tests_cuda_test_cuda_pool_LDADD = $(cuda_LDADD)
+tests_cuda_test_driver_LDADD = $(cuda_LDADD)
 tests_cuda_test_driver_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) \
 	-Wl,--wrap=dlopen,--wrap=dlsym,--wrap=dlclose
-tests_fakecuda_test_fakecuda_LDADD = $(cuda_LDADD)
-tests_fakecuda_test_fakecuda_caller_LDADD = $(cuda_LDADD)
-tests_fakecuda_test_fakecuda_memory_LDADD = $(cuda_LDADD)
-tests_fakecuda_test_fakecuda_share_LDADD = $(cuda_LDADD)
-tests_cuda_test_async_allocator_LDADD = $(cuda_LDADD)
-tests_cuda_test_async_pool_LDADD = $(cuda_LDADD)
-tests_cuda_test_async_pool_device_LDADD = $(cuda_LDADD)
-tests_cuda_test_async_pool_hooks_LDADD = $(cuda_LDADD)
-tests_cuda_test_async_pool_limit_LDADD = $(cuda_LDADD)
-tests_cuda_test_capture_LDADD = $(cuda_LDADD)
-tests_cuda_test_context_LDADD = $(cuda_LDADD)
-tests_cuda_test_cuda_error_LDADD = $(cuda_LDADD)
-tests_cuda_test_cuda_order_LDADD = $(cuda_LDADD)
 tests_cuda_test_order_cuda_LDADD = $(cuda_LDADD)
-tests_cuda_test_device_LDADD = $(cuda_LDADD)
-tests_cuda_test_driver_LDADD = $(cuda_LDADD)
-tests_cuda_test_mempool_LDADD = $(cuda_LDADD)
-tests_cuda_test_mempool_attributes_LDADD = $(cuda_LDADD)
-tests_cuda_test_pool_LDADD = $(cuda_LDADD)
-tests_cuda_test_share_LDADD = $(cuda_LDADD)
-
-# Skipped without the real driver.
-check_PROGRAMS += \
-	tests/gpu/test_gpu_allocator \
-	tests/gpu/test_gpu_async_pool \
-	tests/gpu/test_gpu_capture \
-	tests/gpu/test_gpu_driver \
-	tests/gpu/test_gpu_mempool \
-	tests/gpu/test_gpu_share \
-	tests/gpu/test_gpu_two
+tests_gpu_test_gpu_SOURCES = tests/gpu/test_gpu.c $(gpu_sources)
 endif
 
 # --- Traces and the tool --------------------------------------------------------------------------

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Loading CUDA's driver: lib/cuda/driver.c. Each test has a process of its own, where nothing is
- * loaded yet. What dlsym finds of the fake driver is the test's to say. */
-#include "cuda/driver.h"
+/* Loading CUDA's driver, what it says of itself and its devices, and its errors. Each test has a
+ * process of its own, where nothing is loaded yet. What dlsym finds of the fake driver is the
+ * test's to say. */
+#include "cuda/cuda_error.h"
 #include "support/cuda_device.h"
 #include "support/suite.h"
 #include "support/workers.h"
 
+#include <clpool/cuda_mempool.h>
 #include <dlfcn.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -19,11 +22,8 @@ void *__real_dlsym(void *library, const char *symbol);
 int __wrap_dlclose(void *library);
 int __real_dlclose(void *library);
 
-enum { MOST_HIDDEN = 4 };
-
-static const char *hidden[MOST_HIDDEN]; /* symbols that dlsym does not find */
-static size_t hidden_count;
-static const char *replaced; /* a symbol that dlsym finds here */
+static const char *hidden = ""; /* symbols that dlsym does not find, with a blank after each */
+static const char *replaced;    /* a symbol that dlsym finds here */
 static void (*replacement)(void);
 static char opened[4096]; /* the library that was asked for last */
 static atomic_int opens, closes;
@@ -42,10 +42,11 @@ void *__wrap_dlopen(const char *name, int flags)
 
 void *__wrap_dlsym(void *library, const char *symbol)
 {
+  char word[128];
   void *address;
-  for (size_t i = 0; i < hidden_count; i++)
-    if (strcmp(symbol, hidden[i]) == 0)
-      return NULL;
+  snprintf(word, sizeof(word), "%s ", symbol);
+  if (strstr(hidden, word))
+    return NULL;
   if (!replaced || strcmp(symbol, replaced) != 0)
     return __real_dlsym(library, symbol);
   memcpy(&address, &replacement, sizeof(address)); /* POSIX has them the same size */
@@ -58,23 +59,12 @@ int __wrap_dlclose(void *library)
   return __real_dlclose(library);
 }
 
-static void hide(const char *symbol)
-{
-  ck_assert_uint_lt(hidden_count, MOST_HIDDEN);
-  hidden[hidden_count++] = symbol;
-}
-
-static void replace(const char *symbol, void (*function)(void))
-{
-  replaced = symbol;
-  replacement = function;
-}
-
 /* --- what is loaded --- */
 
-static void assert_works(void)
+static void loads(void)
 {
   int count = 0, version = 0;
+  clpt_ok_quietly(clpi_cuda_load());
   ck_assert_int_eq(clpi_cuda.cuDeviceGetCount(&count), CLPI_CUDA_SUCCESS);
   ck_assert_int_eq(count, 2);
   ck_assert_int_eq(clpi_cuda.cuDriverGetVersion(&version), CLPI_CUDA_SUCCESS);
@@ -86,22 +76,9 @@ static void assert_works(void)
   }
 }
 
-static void refuses(clp_status status, const char *message)
-{
-  clpt_fails(status, clpi_cuda_load());
-  clpt_message_has(message);
-}
-
-static void loads(void)
-{
-  clpt_ok_quietly(clpi_cuda_load());
-  assert_works();
-}
-
 START_TEST(is_loaded_once)
 {
-  clpt_ok_quietly(clpi_cuda_load());
-  assert_works();
+  loads();
   ck_assert_str_eq(opened, getenv("CLPOOL_CUDA_LIBRARY"));
   unsigned long calls = fakecuda_calls(NULL);
   clpt_ok_quietly(clpi_cuda_load());
@@ -136,6 +113,8 @@ START_TEST(is_loaded_once_by_many_threads)
 }
 END_TEST
 
+#define NO_PROC_ADDRESS "cuGetProcAddress cuGetProcAddress_v2 "
+
 /* As libcuda does where the kernel's part is not loaded yet: it runs nvidia-modprobe. */
 static CUresult init_forking(unsigned flags)
 {
@@ -148,40 +127,14 @@ static CUresult init_forking(unsigned flags)
 
 START_TEST(it_forks_when_it_is_initialized)
 {
-  hide("cuGetProcAddress");
-  hide("cuGetProcAddress_v2");
-  replace("cuInit", (void (*)(void))init_forking);
+  hidden = NO_PROC_ADDRESS;
+  replaced = "cuInit";
+  replacement = (void (*)(void))init_forking;
   loads();
 }
 END_TEST
 
 /* --- where functions are found --- */
-
-START_TEST(functions_are_asked_for_by_version)
-{
-  hide("cuCtxPushCurrent_v2"); /* so it is not dlsym that finds it */
-  loads();
-  ck_assert_uint_gt(fakecuda_calls("cuGetProcAddress"), 30);
-}
-END_TEST
-
-START_TEST(what_it_does_not_tell_is_a_symbol)
-{
-  fakecuda_hide("cuEventDestroy");
-  loads();
-}
-END_TEST
-
-/* As CUDA 11.2 has it. */
-START_TEST(without_cuGetProcAddress)
-{
-  fakecuda_set_version(11020);
-  hide("cuGetProcAddress");
-  hide("cuGetProcAddress_v2");
-  loads();
-  ck_assert_uint_eq(fakecuda_calls("cuGetProcAddress"), 0);
-}
-END_TEST
 
 static unsigned old_form_calls;
 
@@ -192,29 +145,108 @@ static CUresult old_form(const char *symbol, void **function, int version, uint6
   return cuGetProcAddress_v2(symbol, function, version, flags, &status);
 }
 
-/* As CUDA 11.3 to 11.8 have it. */
-START_TEST(with_the_old_cuGetProcAddress)
+/* By cuGetProcAddress, in its form of 12.0 or 11.3, or as symbols. The function is the one of the
+ * version that is asked for, not an older one of the same name. */
+START_TEST(functions_are_found)
 {
-  hide("cuGetProcAddress_v2");
-  hide("cuCtxPushCurrent_v2");
-  replace("cuGetProcAddress", (void (*)(void))old_form);
-  loads();
-  ck_assert_uint_gt(old_form_calls, 30);
+  size_t bytes;
+  switch (_i) {
+  case 0:
+    hidden = "cuCtxPushCurrent_v2 "; /* so it is not dlsym that finds it */
+    loads();
+    ck_assert_uint_gt(fakecuda_calls("cuGetProcAddress"), 30);
+    break;
+  case 1:
+    fakecuda_hide("cuEventDestroy");
+    loads();
+    break;
+  case 2: /* as CUDA 11.2 has it */
+    fakecuda_set_version(11020);
+    hidden = NO_PROC_ADDRESS;
+    loads();
+    ck_assert_uint_eq(fakecuda_calls("cuGetProcAddress"), 0);
+    break;
+  default: /* as CUDA 11.3 to 11.8 have it */
+    hidden = "cuGetProcAddress_v2 cuCtxPushCurrent_v2 ";
+    replaced = "cuGetProcAddress";
+    replacement = (void (*)(void))old_form;
+    loads();
+    ck_assert_uint_gt(old_form_calls, 30);
+  }
+  clpt_ok(clp_cuda_device_memory(0, &bytes));
 }
 END_TEST
 
 /* --- what is no driver --- */
 
-START_TEST(no_library)
+static CUresult count_none(int *count)
 {
-  const char *fake = getenv("CLPOOL_CUDA_LIBRARY");
-  char kept[4096];
+  *count = 0;
+  return CLPI_CUDA_SUCCESS;
+}
 
-  snprintf(kept, sizeof(kept), "%s", fake);
-  setenv("CLPOOL_CUDA_LIBRARY", "/no/such/driver.so", 1);
-  refuses(CLP_NOT_SUPPORTED, "there is no CUDA driver: /no/such/driver.so: ");
-  ck_assert_int_eq(clp_last_error()->native_code, 0);
-  setenv("CLPOOL_CUDA_LIBRARY", kept, 1);
+#define ALSO_UNUSABLE(number) "cuInit", number, .inits = true
+#define FAILS(call)           call, FAKECUDA_UNKNOWN, .status = CLP_BACKEND_ERROR
+
+/* Each is refused with the message, and loaded once the reason is gone. */
+static const struct {
+  const char *message, *fails; /* a call that fails with `code` */
+  CUresult code;
+  const char *hidden, *function; /* for dlsym; for cuGetProcAddress */
+  const char *library;           /* another than the fake */
+  int version;
+  bool has_no_devices, counts_none;
+  bool inits; /* cuInit was called, after which the library stays open */
+  clp_status status;
+} refusals[] = {
+    {"there is no CUDA driver: /no/such/driver.so: ", .library = "/no/such/driver.so"},
+    {"libm.so.6 has no cuDriverGetVersion", .library = "libm.so.6"},
+    {"libfakecuda.so has no cuMemPoolTrimTo", .hidden = "cuMemPoolTrimTo ",
+     .function = "cuMemPoolTrimTo"},
+    {"is of version 11.1, and 11.2 is needed", .version = 11010, .hidden = NO_PROC_ADDRESS},
+    {"cuDriverGetVersion failed with error 999", FAILS("cuDriverGetVersion")},
+    {"is a stub, for linking alone (error 34)", "cuDriverGetVersion", CLPI_CUDA_STUB_LIBRARY,
+     .version = 0},
+    {"is a stub", ALSO_UNUSABLE(CLPI_CUDA_STUB_LIBRARY)},
+    {"not ready (error 802)", ALSO_UNUSABLE(CLPI_CUDA_SYSTEM_NOT_READY)},
+    {"of another version", ALSO_UNUSABLE(CLPI_CUDA_SYSTEM_DRIVER_MISMATCH)},
+    {"forward compatibility", ALSO_UNUSABLE(CLPI_CUDA_COMPAT_NOT_SUPPORTED_ON_DEVICE)},
+    {"cuInit failed with CUDA_ERROR_UNKNOWN (999)", FAILS("cuInit"), .inits = true},
+    {"sees no device", NULL, CLPI_CUDA_NO_DEVICE, .has_no_devices = true, .inits = true},
+    {"sees no device", NULL, CLPI_CUDA_NO_DEVICE, .function = "cuDeviceGetCount",
+     .counts_none = true, .inits = true},
+    {"cuDeviceGetCount failed with CUDA_ERROR_UNKNOWN", FAILS("cuDeviceGetCount"), .inits = true},
+};
+enum { REFUSALS = sizeof(refusals) / sizeof(refusals[0]) };
+
+static void refuse(int i)
+{
+  if (refusals[i].fails)
+    fakecuda_fail(refusals[i].fails, refusals[i].code, 0, 1);
+  if (refusals[i].library)
+    setenv("CLPOOL_CUDA_LIBRARY", refusals[i].library, 1);
+  if (refusals[i].version)
+    fakecuda_set_version(refusals[i].version);
+  if (refusals[i].has_no_devices)
+    fakecuda_set_devices(0, 0);
+  hidden = refusals[i].hidden ? refusals[i].hidden : "";
+  fakecuda_hide(refusals[i].function);
+  replaced = refusals[i].counts_none ? "cuDeviceGetCount" : NULL;
+  replacement = (void (*)(void))count_none;
+}
+
+START_TEST(what_is_no_driver_is_refused)
+{
+  refuse(_i);
+  clpt_fails(refusals[_i].status ? refusals[_i].status : CLP_NOT_SUPPORTED, clpi_cuda_load());
+  clpt_message_has(refusals[_i].message);
+  ck_assert_int_eq(clp_last_error()->native_code, refusals[_i].code);
+  ck_assert_int_eq(fakecuda_calls("cuInit") > 0, refusals[_i].inits);
+  ck_assert_int_eq(closes, !refusals[_i].inits && strstr(refusals[_i].message, "no CUDA") == NULL);
+  fakecuda_reset();
+  hidden = "";
+  replaced = NULL;
+  clpt_cuda_use_fake();
   loads();
 }
 END_TEST
@@ -226,117 +258,146 @@ START_TEST(the_systems_library)
     unsetenv("CLPOOL_CUDA_LIBRARY");
   else
     setenv("CLPOOL_CUDA_LIBRARY", "", 1);
-  hide("cuGetProcAddress");
-  hide("cuGetProcAddress_v2");
-  hide("cuDriverGetVersion");
+  hidden = NO_PROC_ADDRESS "cuDriverGetVersion ";
   clpt_fails(CLP_NOT_SUPPORTED, clpi_cuda_load());
   clpt_message_has("libcuda.so.1");
   ck_assert_str_eq(opened, "libcuda.so.1");
 }
 END_TEST
 
-START_TEST(another_library)
+/* Where there is no driver, each call says so, and leaves what it was given. */
+START_TEST(without_a_driver)
 {
-  setenv("CLPOOL_CUDA_LIBRARY", "libm.so.6", 1);
-  refuses(CLP_NOT_SUPPORTED, "libm.so.6 has no cuDriverGetVersion");
-  ck_assert_int_eq(closes, 1);
-}
-END_TEST
+  const clp_cuda_mempool mempool = (clp_cuda_mempool)16; /* never looked at */
+  clp_cuda_mempool no_pool;
+  clp_cuda_access access;
+  clp_cuda_mempool_usage usage = CLP_CUDA_MEMPOOL_USAGE_INIT;
+  clp_cuda_fabric_handle fabric = {{0}};
+  clp_cuda_shared_pointer shared = {{0}};
+  clp_cuda_async_pool *pool;
+  clp_allocator *allocator;
+  unsigned flags;
+  uint64_t bytes;
+  unsigned long long pointer;
+  size_t size;
+  char name[64];
+  bool supports;
+  int fd, number = 7;
 
-START_TEST(too_old)
-{
-  fakecuda_set_version(11010);
-  hide("cuGetProcAddress");
-  hide("cuGetProcAddress_v2");
-  refuses(CLP_NOT_SUPPORTED, "the CUDA driver is too old: it is of version 11.1, and 11.2 is");
-  ck_assert_uint_eq(fakecuda_calls("cuInit"), 0);
-  ck_assert_int_eq(closes, 1);
-  fakecuda_set_version(11020);
-  loads();
-}
-END_TEST
-
-START_TEST(a_function_is_missing)
-{
-  fakecuda_hide("cuMemPoolTrimTo");
-  hide("cuMemPoolTrimTo");
-  refuses(CLP_NOT_SUPPORTED, "libfakecuda.so has no cuMemPoolTrimTo");
-  ck_assert_uint_eq(fakecuda_calls("cuInit"), 0);
-  ck_assert_int_eq(closes, 1);
-}
-END_TEST
-
-START_TEST(the_version_is_not_told)
-{
-  fakecuda_fail("cuDriverGetVersion", FAKECUDA_UNKNOWN, 0, 1);
-  refuses(CLP_BACKEND_ERROR, "cuDriverGetVersion failed with error 999");
-  ck_assert_int_eq(clp_last_error()->native_code, FAKECUDA_UNKNOWN);
-  loads();
-}
-END_TEST
-
-START_TEST(it_cannot_be_initialized)
-{
-  fakecuda_fail("cuInit", FAKECUDA_UNKNOWN, 0, 1);
-  refuses(CLP_BACKEND_ERROR, "cuInit failed with CUDA_ERROR_UNKNOWN (999)");
-  ck_assert_int_eq(clp_last_error()->native_code, FAKECUDA_UNKNOWN);
-  ck_assert_int_eq(closes, 0);
-  loads();
-}
-END_TEST
-
-/* What a machine's driver says of itself is no failure. */
-START_TEST(it_is_unusable)
-{
-  static const struct {
-    const char *call;
-    int code;
-    const char *message;
-  } cases[] = {
-      {"cuDriverGetVersion", CLPI_CUDA_STUB_LIBRARY, "is a stub, for linking alone (error 34)"},
-      {"cuInit", CLPI_CUDA_STUB_LIBRARY, "is a stub"},
-      {"cuInit", CLPI_CUDA_SYSTEM_NOT_READY, "not ready (error 802)"},
-      {"cuInit", CLPI_CUDA_SYSTEM_DRIVER_MISMATCH, "of another version"},
-      {"cuInit", CLPI_CUDA_COMPAT_NOT_SUPPORTED_ON_DEVICE, "forward compatibility"},
+  setenv("CLPOOL_CUDA_LIBRARY", "/no/such/driver.so", 1);
+  const clp_status statuses[] = {
+      clp_cuda_driver_version(&number),
+      clp_cuda_device_count(&number),
+      clp_cuda_device_name(0, name, sizeof(name)),
+      clp_cuda_device_memory(0, &size),
+      clp_cuda_device_supports_mempools(0, &supports),
+      clp_cuda_async_allocator_create(NULL, &allocator),
+      clp_cuda_async_pool_create(NULL, &pool),
+      clp_cuda_mempool_create(NULL, &no_pool),
+      clp_cuda_mempool_destroy(mempool),
+      clp_cuda_mempool_default(0, &no_pool),
+      clp_cuda_mempool_current(0, &no_pool),
+      clp_cuda_mempool_set_current(0, mempool),
+      clp_cuda_mempool_trim_to(mempool, 0),
+      clp_cuda_mempool_get_reuse(mempool, &flags),
+      clp_cuda_mempool_set_reuse(mempool, 0),
+      clp_cuda_mempool_get_release_threshold(mempool, &bytes),
+      clp_cuda_mempool_set_release_threshold(mempool, 0),
+      clp_cuda_mempool_get_usage(mempool, &usage),
+      clp_cuda_mempool_reset_peaks(mempool),
+      clp_cuda_mempool_get_access(mempool, 0, &access),
+      clp_cuda_mempool_set_access(mempool, 0, CLP_CUDA_ACCESS_READ_WRITE),
+      clp_cuda_mempool_export_fd(mempool, &fd),
+      clp_cuda_mempool_import_fd(0, &no_pool),
+      clp_cuda_mempool_export_fabric(mempool, &fabric),
+      clp_cuda_mempool_import_fabric(&fabric, &no_pool),
+      clp_cuda_pointer_export(4096, &shared),
+      clp_cuda_pointer_import(mempool, &shared, &pointer),
+      clp_cuda_pointer_free(4096, NULL),
   };
-  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-    fakecuda_fail(cases[i].call, cases[i].code, 0, 1);
-    refuses(CLP_NOT_SUPPORTED, cases[i].message);
-    ck_assert_int_eq(clp_last_error()->native_code, cases[i].code);
+  for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
+    ck_assert_msg(statuses[i] == CLP_NOT_SUPPORTED, "call %zu gave %s", i,
+                  clp_status_name(statuses[i]));
+  clpt_message_has("there is no CUDA driver: /no/such/driver.so: ");
+  ck_assert_int_eq(number, 7);
+  ck_assert_ptr_null(allocator);
+  ck_assert_ptr_null(pool);
+  ck_assert_ptr_null(no_pool);
+}
+END_TEST
+
+/* --- devices --- */
+
+START_TEST(what_the_driver_and_a_device_say)
+{
+  int version = 0, count = 0;
+  size_t bytes = 0;
+  char name[64] = "", whole[64] = "";
+  bool supports = false;
+
+  clpt_ok_quietly(clp_cuda_driver_version(&version));
+  ck_assert_int_eq(version, 12080);
+  clpt_ok_quietly(clp_cuda_device_count(&count));
+  ck_assert_int_eq(count, 2);
+  fakecuda_set_devices(2, 12345);
+  clpt_ok_quietly(clp_cuda_device_memory(1, &bytes));
+  ck_assert_uint_eq(bytes, 12345);
+  clpt_cuda_ok(cuDeviceGetName(whole, sizeof(whole), 1));
+  clpt_ok_quietly(clp_cuda_device_name(1, name, (size_t)INT_MAX + 1));
+  ck_assert_str_eq(name, whole);
+  clpt_ok_quietly(clp_cuda_device_name(1, name, 2));
+  ck_assert_uint_eq(strlen(name), 1);
+  for (int is_supported = 1; is_supported >= 0; is_supported--) {
+    fakecuda_set_mempools_supported(1, is_supported);
+    clpt_ok_quietly(clp_cuda_device_supports_mempools(1, &supports));
+    ck_assert_int_eq(supports, is_supported);
   }
-  loads();
 }
 END_TEST
 
-/* --- no devices --- */
+/* --- errors --- */
 
-START_TEST(no_device)
-{
-  fakecuda_set_devices(0, 0);
-  refuses(CLP_NOT_SUPPORTED, "the CUDA driver sees no device");
-  ck_assert_int_eq(clp_last_error()->native_code, CLPI_CUDA_NO_DEVICE);
-}
-END_TEST
+#define HOST_FUNCTION                                                                              \
+  ": was it called from a CUDA host function (cuLaunchHostFunc, cuStreamAddCallback), which may "  \
+  "not call CUDA?"
 
-static CUresult count_none(int *count)
-{
-  *count = 0;
-  return CLPI_CUDA_SUCCESS;
-}
+/* Numbers and names as cuda.h has them. */
+static const struct {
+  CUresult code;
+  const char *name;
+  clp_status status;
+  const char *advice;
+} errors[] = {
+    {1, "CUDA_ERROR_INVALID_VALUE", CLP_INVALID_ARGUMENT, ""},
+    {2, "CUDA_ERROR_OUT_OF_MEMORY", CLP_OUT_OF_DEVICE_MEMORY, ""},
+    {3, "CUDA_ERROR_NOT_INITIALIZED", CLP_BACKEND_ERROR, ""},
+    {4, "CUDA_ERROR_DEINITIALIZED", CLP_BACKEND_ERROR, ""},
+    {101, "CUDA_ERROR_INVALID_DEVICE", CLP_INVALID_ARGUMENT, ""},
+    {201, "CUDA_ERROR_INVALID_CONTEXT", CLP_INVALID_ARGUMENT, ""},
+    {217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", CLP_NOT_SUPPORTED, ""},
+    {400, "CUDA_ERROR_INVALID_HANDLE", CLP_INVALID_ARGUMENT, ""},
+    {800, "CUDA_ERROR_NOT_PERMITTED", CLP_NOT_SUPPORTED, HOST_FUNCTION},
+    {801, "CUDA_ERROR_NOT_SUPPORTED", CLP_NOT_SUPPORTED, ""},
+    {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", CLP_NOT_SUPPORTED,
+     ": a stream is being captured into a graph"},
+    {999, "CUDA_ERROR_UNKNOWN", CLP_BACKEND_ERROR, ""},
+    {123456, "an unknown error", CLP_BACKEND_ERROR, ""},
+};
+enum { ERRORS = sizeof(errors) / sizeof(errors[0]) };
 
-START_TEST(a_count_of_no_devices)
+START_TEST(errors_by_name)
 {
-  fakecuda_hide("cuDeviceGetCount");
-  replace("cuDeviceGetCount", (void (*)(void))count_none);
-  refuses(CLP_NOT_SUPPORTED, "the CUDA driver sees no device");
-}
-END_TEST
+  char message[256];
 
-START_TEST(devices_cannot_be_counted)
-{
-  fakecuda_fail("cuDeviceGetCount", FAKECUDA_UNKNOWN, 0, 1);
-  refuses(CLP_BACKEND_ERROR, "cuDeviceGetCount failed with CUDA_ERROR_UNKNOWN (999)");
-  loads();
+  clpt_ok(clpi_cuda_load());
+  for (size_t bytes = 0; bytes <= 4096; bytes += 4096) {
+    snprintf(message, sizeof(message), "cuCall%s failed with %s (%d)%s",
+             bytes ? " for 4096 bytes" : "", errors[_i].name, errors[_i].code, errors[_i].advice);
+    clpt_fails(errors[_i].status, bytes ? clpi_cuda_memory_error("cuCall", errors[_i].code, bytes)
+                                        : clpi_cuda_check("cuCall", errors[_i].code));
+    ck_assert_int_eq(clp_last_error()->native_code, errors[_i].code);
+    ck_assert_str_eq(clp_last_error()->message, message);
+  }
 }
 END_TEST
 
@@ -346,24 +407,15 @@ CLPT_MAIN("cuda_driver", clpt_run_apart)
   tcase_add_test(tests, is_loaded_once);
   tcase_add_test(tests, is_loaded_once_by_many_threads);
   tcase_add_test(tests, it_forks_when_it_is_initialized);
-
-  tests = clpt_case(suite, "functions");
-  tcase_add_test(tests, functions_are_asked_for_by_version);
-  tcase_add_test(tests, what_it_does_not_tell_is_a_symbol);
-  tcase_add_test(tests, without_cuGetProcAddress);
-  tcase_add_test(tests, with_the_old_cuGetProcAddress);
+  tcase_add_loop_test(tests, functions_are_found, 0, 4);
 
   tests = clpt_case(suite, "none");
-  tcase_add_test(tests, no_library);
+  tcase_add_loop_test(tests, what_is_no_driver_is_refused, 0, REFUSALS);
   tcase_add_loop_test(tests, the_systems_library, 0, 2);
-  tcase_add_test(tests, another_library);
-  tcase_add_test(tests, too_old);
-  tcase_add_test(tests, a_function_is_missing);
-  tcase_add_test(tests, the_version_is_not_told);
-  tcase_add_test(tests, it_cannot_be_initialized);
-  tcase_add_test(tests, it_is_unusable);
-  tcase_add_test(tests, no_device);
-  tcase_add_test(tests, a_count_of_no_devices);
-  tcase_add_test(tests, devices_cannot_be_counted);
+  tcase_add_test(tests, without_a_driver);
+
+  tests = clpt_case(suite, "says");
+  tcase_add_test(tests, what_the_driver_and_a_device_say);
+  tcase_add_loop_test(tests, errors_by_name, 0, ERRORS);
   clpt_cuda_use_fake();
 }

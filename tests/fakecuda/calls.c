@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FAILURES = 32, FIRST_VERSION = 12080, NAME_BYTES = 64 };
+enum { MOST_FAILURES = 8, FIRST_VERSION = 12080, NAME_BYTES = 64 };
 
 /* Calls that shall fail. */
 typedef struct planned_failure {
@@ -18,7 +18,7 @@ typedef struct planned_failure {
 } planned_failure;
 
 #define FUNCTION_ENTRY(name, suffix, version, parameters)                                          \
-  {#name, #name #suffix, version, (void (*)(void))name##suffix},
+  {#name, version, (void (*)(void))name##suffix},
 const fake_function fake_functions[FAKE_CALLS] = {FAKECUDA_FUNCTIONS(FUNCTION_ENTRY)};
 #undef FUNCTION_ENTRY
 
@@ -26,31 +26,43 @@ pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t fake_progress = PTHREAD_COND_INITIALIZER;
 int fake_version = FIRST_VERSION;
 bool fake_initialized;
+fakecuda_defect fake_defect;
 _Thread_local bool fake_in_host_function;
 
 static planned_failure failures[MOST_FAILURES];
 static size_t failure_count;
 static unsigned long calls[FAKE_CALLS];
+static const char *last_failed;
 static void (*on_violation)(const char *what);
 static char hidden[NAME_BYTES];
 
 void *fake_new(size_t bytes)
 {
   void *memory = calloc(1, bytes);
-
-  if (memory == NULL)
+  if (!memory)
     abort();
   return memory;
 }
 
-void fake_lock_it(void)
+void fake_leave(pthread_mutex_t *const *lock)
+{
+  pthread_mutex_unlock(*lock);
+}
+
+static void lock(void)
 {
   pthread_mutex_lock(&fake_lock);
 }
 
-void fake_unlock_it(void)
+static void unlock(void)
 {
   pthread_mutex_unlock(&fake_lock);
+}
+
+/* A child that a test forks finds no lock of a stream's thread taken. */
+__attribute__((constructor)) static void prepare_for_forks(void)
+{
+  pthread_atfork(lock, unlock, unlock);
 }
 
 CUresult fake_violation_locked(CUresult code, const char *format, ...)
@@ -61,7 +73,7 @@ CUresult fake_violation_locked(CUresult code, const char *format, ...)
   va_start(arguments, format);
   (void)vsnprintf(what, sizeof(what), format, arguments);
   va_end(arguments);
-  if (on_violation == NULL) {
+  if (!on_violation) {
     (void)fprintf(stderr, "fakecuda: %s\n", what);
     abort();
   }
@@ -71,52 +83,28 @@ CUresult fake_violation_locked(CUresult code, const char *format, ...)
 
 /* --- failures on demand --- */
 
-/* What gives back does not fail unless it is asked for by name: its caller could only leak, or,
- * with the thread's mode, do without. */
+/* Where these fail, their caller can only leak or do without: they fail by name alone. */
 static bool gives_back(fake_call call)
 {
-  switch (call) {
-  case FAKE_cuGetErrorName:
-  case FAKE_cuCtxPopCurrent:
-  case FAKE_cuCtxDestroy:
-  case FAKE_cuDevicePrimaryCtxRelease:
-  case FAKE_cuEventDestroy:
-  case FAKE_cuMemFree:
-  case FAKE_cuMemFreeAsync:
-  case FAKE_cuMemPoolDestroy:
-  case FAKE_cuStreamDestroy:
-  case FAKE_cuThreadExchangeStreamCaptureMode:
-    return true;
-  default:
-    return false;
-  }
-}
-
-static bool concerns(const planned_failure *failure, fake_call call)
-{
-  return failure->call < 0 ? !gives_back(call) : failure->call == (int)call;
-}
-
-static void forget_locked(size_t i)
-{
-  failure_count--;
-  memmove(&failures[i], &failures[i + 1], (failure_count - i) * sizeof(failures[0]));
+  return call == FAKE_cuGetErrorName || call == FAKE_cuCtxPopCurrent || call == FAKE_cuCtxDestroy ||
+         call == FAKE_cuDevicePrimaryCtxRelease || call == FAKE_cuEventDestroy ||
+         call == FAKE_cuMemFree || call == FAKE_cuStreamDestroy ||
+         call == FAKE_cuThreadExchangeStreamCaptureMode;
 }
 
 static CUresult next_failure_locked(fake_call call)
 {
-  for (size_t i = 0; i < failure_count; i++) {
-    planned_failure *failure = &failures[i];
-    CUresult result = failure->result;
-
-    if (!concerns(failure, call))
+  for (planned_failure *it = failures; it < failures + failure_count; it++) {
+    if (it->call < 0 ? gives_back(call) : it->call != (int)call)
       continue;
-    if (failure->after > 0) {
-      failure->after--;
+    if (it->after > 0) {
+      it->after--;
       continue;
     }
-    if (failure->times > 0 && --failure->times == 0)
-      forget_locked(i);
+    CUresult result = it->result;
+    last_failed = fake_functions[call].name;
+    if (it->times > 0 && --it->times == 0)
+      *it = failures[--failure_count];
     return result;
   }
   return CLPI_CUDA_SUCCESS;
@@ -124,10 +112,10 @@ static CUresult next_failure_locked(fake_call call)
 
 static int call_of(const char *name)
 {
-  for (int i = 0; name != NULL && i < FAKE_CALLS; i++)
-    if (strcmp(fake_functions[i].name, name) == 0 || strcmp(fake_functions[i].symbol, name) == 0)
+  for (int i = 0; name && i < FAKE_CALLS; i++)
+    if (strcmp(fake_functions[i].name, name) == 0)
       return i;
-  if (name != NULL) {
+  if (name) {
     (void)fprintf(stderr, "fakecuda: there is no function %s\n", name);
     abort();
   }
@@ -137,21 +125,25 @@ static int call_of(const char *name)
 void fakecuda_fail(const char *function, int result, unsigned after, unsigned times)
 {
   int call = call_of(function);
-
-  fake_lock_it();
-  if (result == CLPI_CUDA_SUCCESS) {
-    for (size_t i = failure_count; i-- > 0;)
-      if (failures[i].call == call)
-        forget_locked(i);
-  } else if (failure_count < MOST_FAILURES) {
-    failures[failure_count++] = (planned_failure){call, result, after, times};
-  } else {
+  FAKE_LOCK;
+  if (result && failure_count == MOST_FAILURES)
     abort();
-  }
-  fake_unlock_it();
+  for (size_t i = failure_count; !result && i-- > 0;)
+    if (failures[i].call == call)
+      failures[i] = failures[--failure_count];
+  if (!result)
+    return;
+  failures[failure_count++] = (planned_failure){call, result, after, times};
+  last_failed = NULL;
 }
 
-/* --- the beginning and the end of a call --- */
+const char *fakecuda_failed(void)
+{
+  FAKE_LOCK;
+  return last_failed;
+}
+
+/* --- the beginning of a call --- */
 
 static bool works_before_init(fake_call call)
 {
@@ -162,24 +154,14 @@ static bool works_before_init(fake_call call)
 /* What CUDA forbids while a stream is captured, but for threads whose mode allows it. */
 static bool is_unsafe(fake_call call)
 {
-  switch (call) {
-  case FAKE_cuEventQuery:
-  case FAKE_cuEventSynchronize:
-  case FAKE_cuStreamQuery:
-  case FAKE_cuStreamSynchronize:
-  case FAKE_cuMemAlloc:
-  case FAKE_cuMemFree:
-    return true;
-  default:
-    return false;
-  }
+  return call == FAKE_cuEventQuery || call == FAKE_cuEventSynchronize ||
+         call == FAKE_cuStreamQuery || call == FAKE_cuStreamSynchronize ||
+         call == FAKE_cuMemAlloc || call == FAKE_cuMemFree;
 }
 
-CUresult fake_enter(fake_call call)
+CUresult fake_begin_call_locked(fake_call call)
 {
   const fake_function *function = &fake_functions[call];
-
-  fake_lock_it();
   calls[call]++;
   if (fake_in_host_function)
     return fake_violation_locked(CLPI_CUDA_NOT_PERMITTED, "%s inside of a host function",
@@ -190,13 +172,7 @@ CUresult fake_enter(fake_call call)
   if (!fake_initialized && !works_before_init(call))
     return CLPI_CUDA_NOT_INITIALIZED;
   CUresult refused = is_unsafe(call) ? fake_unsafe_locked() : CLPI_CUDA_SUCCESS;
-  return refused != CLPI_CUDA_SUCCESS ? refused : next_failure_locked(call);
-}
-
-CUresult fake_leave(CUresult code)
-{
-  fake_unlock_it();
-  return code;
+  return refused ? refused : next_failure_locked(call);
 }
 
 /* --- what tests ask and set --- */
@@ -205,33 +181,34 @@ unsigned long fakecuda_calls(const char *function)
 {
   int call = call_of(function);
   unsigned long count = 0;
-
-  fake_lock_it();
+  FAKE_LOCK;
   for (int i = 0; i < FAKE_CALLS; i++)
     count += call < 0 || call == i ? calls[i] : 0;
-  fake_unlock_it();
   return count;
 }
 
 void fakecuda_on_violation(void (*handler)(const char *what))
 {
-  fake_lock_it();
+  FAKE_LOCK;
   on_violation = handler;
-  fake_unlock_it();
+}
+
+void fakecuda_set_defect(fakecuda_defect defect)
+{
+  FAKE_LOCK;
+  fake_defect = defect;
 }
 
 void fakecuda_set_version(int version)
 {
-  fake_lock_it();
+  FAKE_LOCK;
   fake_version = version;
-  fake_unlock_it();
 }
 
 void fakecuda_hide(const char *function)
 {
-  fake_lock_it();
-  (void)snprintf(hidden, sizeof(hidden), "%s", function != NULL ? function : "");
-  fake_unlock_it();
+  FAKE_LOCK;
+  (void)snprintf(hidden, sizeof(hidden), "%s", function ? function : "");
 }
 
 bool fake_is_hidden_locked(const char *name)
@@ -239,8 +216,18 @@ bool fake_is_hidden_locked(const char *name)
   return strcmp(hidden, name) == 0;
 }
 
-void fake_calls_reset_locked(void)
+/* What streams wait for was given before, so that they get there. */
+void fakecuda_reset(void)
 {
+  FAKE_LOCK;
+  fake_streams_finish_locked();
+  fake_segments_reset_locked();
+  fake_events_reset_locked();
+  fake_capture_reset_locked();
+  fake_streams_reset_locked();
+  fake_mempools_reset_locked();
+  fake_contexts_reset_locked();
+  fake_devices_reset_locked();
   memset(calls, 0, sizeof(calls));
   failure_count = 0;
   hidden[0] = '\0';

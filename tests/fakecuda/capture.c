@@ -16,51 +16,44 @@ static bool is_captured(const struct CUstream_st *stream)
   return stream->state == FAKE_LIVE && stream->capture.status != CLPI_CUDA_CAPTURE_NONE;
 }
 
-static bool is_own(const struct CUstream_st *stream)
-{
-  return pthread_equal(stream->capture.thread, pthread_self()) != 0;
-}
-
 /* As cuThreadExchangeStreamCaptureMode is documented. */
 static bool forbids(const struct CUstream_st *stream)
 {
   if (!is_captured(stream) || thread_mode == CLPI_CUDA_CAPTURE_RELAXED)
     return false;
-  if (is_own(stream))
+  if (pthread_equal(stream->capture.thread, pthread_self()))
     return stream->capture.mode != CLPI_CUDA_CAPTURE_RELAXED;
   return thread_mode == FAKECUDA_CAPTURE_GLOBAL && stream->capture.mode == FAKECUDA_CAPTURE_GLOBAL;
 }
 
-CUresult fake_unsafe_locked(void)
+/* Invalidates the captures that forbid the call; `ctx`: all that it has, whatever the thread's mode
+ * is, as the captured streams are among what is waited for. */
+static CUresult invalidate_locked(const struct CUctx_st *ctx)
 {
   CUresult code = CLPI_CUDA_SUCCESS;
-
-  for (CUstream stream = fake_streams; stream < fake_streams + FAKE_MOST_STREAMS; stream++)
-    if (forbids(stream)) {
-      stream->capture.status = FAKECUDA_CAPTURE_INVALIDATED;
+  for (CUstream it = fake_streams; it < fake_streams + FAKE_MOST_STREAMS; it++)
+    if (ctx ? is_captured(it) && it->ctx == ctx : forbids(it)) {
+      it->capture.status = FAKECUDA_CAPTURE_INVALIDATED;
       code = CLPI_CUDA_STREAM_CAPTURE_UNSUPPORTED;
     }
   return code;
 }
 
-/* Whatever the thread's mode is: the captured streams are among what is waited for. */
+CUresult fake_unsafe_locked(void)
+{
+  return fake_defect == FAKECUDA_CAPTURES_FORBID_NOTHING ? 0 : invalidate_locked(NULL);
+}
+
 CUresult fake_capture_of_context_locked(const struct CUctx_st *ctx)
 {
-  CUresult code = CLPI_CUDA_SUCCESS;
-
-  for (CUstream stream = fake_streams; stream < fake_streams + FAKE_MOST_STREAMS; stream++)
-    if (is_captured(stream) && stream->ctx == ctx) {
-      stream->capture.status = FAKECUDA_CAPTURE_INVALIDATED;
-      code = CLPI_CUDA_STREAM_CAPTURE_UNSUPPORTED;
-    }
-  return code;
+  return invalidate_locked(ctx);
 }
 
 /* Whether the stream is the legacy one, and waits for one that is captured. */
 static bool waits_for_captured(const struct CUstream_st *legacy)
 {
-  for (CUstream stream = fake_streams; stream < fake_streams + FAKE_MOST_STREAMS; stream++)
-    if (is_captured(stream) && stream->blocking && stream->ctx == legacy->ctx)
+  for (CUstream it = fake_streams; it < fake_streams + FAKE_MOST_STREAMS; it++)
+    if (is_captured(it) && it->blocking && it->ctx == legacy->ctx)
       return legacy->kind == FAKE_LEGACY;
   return false;
 }
@@ -68,8 +61,7 @@ static bool waits_for_captured(const struct CUstream_st *legacy)
 CUstream fake_uncaptured_locked(CUstream handle, CUresult *code)
 {
   CUstream stream = fake_stream_locked(handle, code);
-
-  if (stream == NULL || (!is_captured(stream) && !waits_for_captured(stream)))
+  if (!stream || (!is_captured(stream) && !waits_for_captured(stream)))
     return stream;
   *code = fake_violation_locked(CLPI_CUDA_STREAM_CAPTURE_IMPLICIT,
                                 "a stream is used that is being captured, or waits for one");
@@ -78,65 +70,60 @@ CUstream fake_uncaptured_locked(CUstream handle, CUresult *code)
 
 CUresult cuThreadExchangeStreamCaptureMode(clpi_cuda_capture_mode *mode)
 {
-  CUresult code = fake_enter(FAKE_cuThreadExchangeStreamCaptureMode);
+  FAKE_ENTER(cuThreadExchangeStreamCaptureMode);
   clpi_cuda_capture_mode before = thread_mode;
-
-  if (code == CLPI_CUDA_SUCCESS) {
-    thread_mode = *mode;
-    *mode = before;
-  }
-  return fake_leave(code);
+  thread_mode = *mode;
+  *mode = before;
+  return CLPI_CUDA_SUCCESS;
 }
 
 CUresult cuStreamIsCapturing(CUstream handle, clpi_cuda_capture_status *status)
 {
-  CUresult code = fake_enter(FAKE_cuStreamIsCapturing);
-  CUstream stream = code == CLPI_CUDA_SUCCESS ? fake_stream_locked(handle, &code) : NULL;
-
-  if (stream != NULL && waits_for_captured(stream))
-    code = CLPI_CUDA_STREAM_CAPTURE_IMPLICIT;
-  else if (stream != NULL)
-    *status = stream->capture.status;
-  return fake_leave(code);
+  FAKE_ENTER(cuStreamIsCapturing);
+  CUstream stream = fake_stream_locked(handle, &code);
+  if (!stream)
+    return code;
+  if (waits_for_captured(stream))
+    return CLPI_CUDA_STREAM_CAPTURE_IMPLICIT;
+  *status = fake_defect == FAKECUDA_CAPTURES_ARE_NOT_TOLD ? 0 : stream->capture.status;
+  return CLPI_CUDA_SUCCESS;
 }
 
 CUresult cuStreamBeginCapture(CUstream handle, clpi_cuda_capture_mode mode)
 {
-  CUresult code = fake_enter(FAKE_cuStreamBeginCapture);
-  CUstream stream = code == CLPI_CUDA_SUCCESS ? fake_stream_locked(handle, &code) : NULL;
-
-  if (stream != NULL && (is_captured(stream) || stream->kind == FAKE_LEGACY))
-    code = CLPI_CUDA_STREAM_CAPTURE_UNSUPPORTED;
-  if (code == CLPI_CUDA_SUCCESS)
-    stream->capture = (fake_capture){FAKECUDA_CAPTURE_ACTIVE, mode, pthread_self()};
-  return fake_leave(code);
+  FAKE_ENTER(cuStreamBeginCapture);
+  CUstream stream = fake_stream_locked(handle, &code);
+  if (!stream)
+    return code;
+  if (is_captured(stream) || stream->kind == FAKE_LEGACY)
+    return CLPI_CUDA_STREAM_CAPTURE_UNSUPPORTED;
+  stream->capture = (fake_capture){FAKECUDA_CAPTURE_ACTIVE, mode, pthread_self()};
+  return CLPI_CUDA_SUCCESS;
 }
 
 CUresult cuStreamEndCapture(CUstream handle, CUgraph *graph)
 {
-  CUresult code = fake_enter(FAKE_cuStreamEndCapture);
-  CUstream stream = code == CLPI_CUDA_SUCCESS ? fake_stream_locked(handle, &code) : NULL;
-
+  FAKE_ENTER(cuStreamEndCapture);
+  CUstream stream = fake_stream_locked(handle, &code);
   *graph = NULL;
-  if (stream != NULL && stream->capture.status != FAKECUDA_CAPTURE_ACTIVE)
-    code = FAKECUDA_STREAM_CAPTURE_INVALIDATED;
-  if (stream != NULL)
-    stream->capture.status = CLPI_CUDA_CAPTURE_NONE;
-  if (code == CLPI_CUDA_SUCCESS)
-    *graph = fake_new(sizeof(**graph));
-  return fake_leave(code);
+  if (!stream)
+    return code;
+  bool is_valid = stream->capture.status == FAKECUDA_CAPTURE_ACTIVE;
+  stream->capture.status = CLPI_CUDA_CAPTURE_NONE;
+  if (!is_valid)
+    return FAKECUDA_STREAM_CAPTURE_INVALIDATED;
+  *graph = fake_new(sizeof(**graph));
+  return CLPI_CUDA_SUCCESS;
 }
 
 CUresult cuGraphDestroy(CUgraph graph)
 {
-  CUresult code = fake_enter(FAKE_cuGraphDestroy);
-
-  if (code == CLPI_CUDA_SUCCESS)
-    free(graph);
-  return fake_leave(code);
+  FAKE_ENTER(cuGraphDestroy);
+  free(graph);
+  return CLPI_CUDA_SUCCESS;
 }
 
-void fake_capture_check_locked(void)
+void fake_capture_reset_locked(void)
 {
   if (thread_mode != FAKECUDA_CAPTURE_GLOBAL)
     (void)fake_violation_locked(0, "the thread's capture mode was not restored");

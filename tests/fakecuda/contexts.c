@@ -4,11 +4,13 @@
 
 #include <stdlib.h>
 
+enum { DEEPEST_STACK = 32 };
+
 /* A thread's stack, as of one reset: older ones are empty. */
 typedef struct ctx_stack {
   unsigned long reset;
   unsigned depth;
-  CUcontext at[FAKE_DEEPEST_STACK];
+  CUcontext at[DEEPEST_STACK];
 } ctx_stack;
 
 static _Thread_local ctx_stack own_stack;
@@ -25,40 +27,31 @@ static ctx_stack *stack_locked(void)
 static CUcontext top_locked(void)
 {
   const ctx_stack *stack = stack_locked();
-
   return stack->depth > 0 ? stack->at[stack->depth - 1] : NULL;
 }
 
-CUcontext fake_current_locked(const char *what_for)
+CUcontext fake_current_locked(void)
 {
   CUcontext ctx = top_locked();
-
-  if (ctx == NULL)
-    (void)fake_violation_locked(0, "%s: no context is current", what_for);
-  else if (!ctx->alive)
-    (void)fake_violation_locked(0, "%s: the current context is no more", what_for);
-  else
+  if (ctx && ctx->alive)
     return ctx;
+  (void)fake_violation_locked(0, "no context is current, or one that is no more");
   return NULL;
 }
 
 static CUcontext new_locked(CUdevice device, bool primary)
 {
   CUcontext ctx = fake_new(sizeof(*ctx));
-
-  ctx->device = device;
-  ctx->primary = primary;
-  ctx->next = contexts;
-  contexts = ctx;
-  return ctx;
+  *ctx = (struct CUctx_st){.device = device, .primary = primary, .next = contexts};
+  return contexts = ctx;
 }
 
 static bool is_alive_locked(const struct CUctx_st *ctx)
 {
-  for (CUcontext known = contexts; known != NULL; known = known->next)
-    if (known == ctx)
-      return known->alive;
-  return false;
+  CUcontext known = contexts;
+  while (known && known != ctx)
+    known = known->next;
+  return known && known->alive;
 }
 
 static void end_locked(CUcontext ctx)
@@ -69,24 +62,15 @@ static void end_locked(CUcontext ctx)
   ctx->alive = false;
 }
 
-void fake_contexts_check_locked(void)
-{
-  for (CUcontext ctx = contexts; ctx != NULL; ctx = ctx->next) {
-    if (ctx->alive && ctx->primary)
-      (void)fake_violation_locked(0, "the primary context of device %d is still retained %u times",
-                                  ctx->device, ctx->retains);
-    else if (ctx->alive)
-      (void)fake_violation_locked(0, "a context of device %d was not destroyed", ctx->device);
-  }
-  if (stack_locked()->depth > 0)
-    (void)fake_violation_locked(0, "a context is still current");
-}
-
 void fake_contexts_reset_locked(void)
 {
-  while (contexts != NULL) {
+  if (stack_locked()->depth > 0)
+    (void)fake_violation_locked(0, "a context is still current");
+  while (contexts) {
     CUcontext ctx = contexts;
-
+    if (ctx->alive)
+      (void)fake_violation_locked(0, "a context of device %d is left, retained %u times",
+                                  ctx->device, ctx->retains);
     contexts = ctx->next;
     free(ctx);
   }
@@ -97,37 +81,30 @@ void fake_contexts_reset_locked(void)
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice device)
 {
-  CUresult code = fake_enter(FAKE_cuDevicePrimaryCtxRetain);
+  FAKE_ENTER(cuDevicePrimaryCtxRetain);
   fake_device *found = fake_device_locked(device);
-
-  if (code == CLPI_CUDA_SUCCESS && found == NULL)
-    code = CLPI_CUDA_INVALID_DEVICE;
-  if (code == CLPI_CUDA_SUCCESS) {
-    if (found->primary == NULL)
-      found->primary = new_locked(device, true);
-    found->primary->alive = true;
-    found->primary->retains++;
-    *out = found->primary;
-  }
-  return fake_leave(code);
+  if (!found)
+    return CLPI_CUDA_INVALID_DEVICE;
+  if (!found->primary)
+    found->primary = new_locked(device, true);
+  found->primary->alive = true;
+  found->primary->retains++;
+  *out = found->primary;
+  return CLPI_CUDA_SUCCESS;
 }
 
 CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 {
-  CUresult code = fake_enter(FAKE_cuDevicePrimaryCtxRelease);
+  FAKE_ENTER(cuDevicePrimaryCtxRelease);
   const fake_device *found = fake_device_locked(device);
-
-  if (code != CLPI_CUDA_SUCCESS)
-    return fake_leave(code);
-  if (found == NULL)
-    return fake_leave(CLPI_CUDA_INVALID_DEVICE);
-  if (found->primary == NULL || found->primary->retains == 0)
-    return fake_leave(
-        fake_violation_locked(CLPI_CUDA_INVALID_CONTEXT,
-                              "the primary context of device %d is released too often", device));
+  if (!found)
+    return CLPI_CUDA_INVALID_DEVICE;
+  if (!found->primary || !found->primary->retains)
+    return fake_violation_locked(CLPI_CUDA_INVALID_CONTEXT,
+                                 "the primary context of device %d is released too often", device);
   if (--found->primary->retains == 0)
     end_locked(found->primary);
-  return fake_leave(CLPI_CUDA_SUCCESS);
+  return CLPI_CUDA_SUCCESS;
 }
 
 /* --- contexts that programs make --- */
@@ -135,118 +112,90 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 static CUresult push_locked(CUcontext ctx)
 {
   ctx_stack *stack = stack_locked();
-
   if (!is_alive_locked(ctx))
     return fake_violation_locked(CLPI_CUDA_INVALID_CONTEXT,
                                  "a context that is none, or is no more");
-  if (stack->depth == FAKE_DEEPEST_STACK)
+  if (stack->depth == DEEPEST_STACK)
     return fake_violation_locked(CLPI_CUDA_INVALID_VALUE, "too many contexts are pushed");
+  if (fake_defect == FAKECUDA_ANOTHER_CONTEXT_IS_PUSHED && stack->depth > 0)
+    ctx = stack->at[0];
   stack->at[stack->depth++] = ctx;
   return CLPI_CUDA_SUCCESS;
 }
 
 CUresult cuCtxCreate(CUcontext *out, unsigned flags, CUdevice device)
 {
-  CUresult code = fake_enter(FAKE_cuCtxCreate);
-
-  if (code == CLPI_CUDA_SUCCESS && fake_device_locked(device) == NULL)
-    code = CLPI_CUDA_INVALID_DEVICE;
-  if (code == CLPI_CUDA_SUCCESS && flags != 0)
-    code = CLPI_CUDA_INVALID_VALUE; /* no test needs any */
-  if (code == CLPI_CUDA_SUCCESS) {
-    CUcontext ctx = new_locked(device, false);
-
-    ctx->alive = true;
-    code = push_locked(ctx);
-    *out = ctx;
-  }
-  return fake_leave(code);
+  FAKE_ENTER(cuCtxCreate);
+  if (!fake_device_locked(device))
+    return CLPI_CUDA_INVALID_DEVICE;
+  if (flags)
+    return CLPI_CUDA_INVALID_VALUE; /* no test needs any */
+  *out = new_locked(device, false);
+  (*out)->alive = true;
+  return push_locked(*out);
 }
 
 CUresult cuCtxDestroy(CUcontext ctx)
 {
-  CUresult code = fake_enter(FAKE_cuCtxDestroy);
-
-  if (code == CLPI_CUDA_SUCCESS && (!is_alive_locked(ctx) || ctx->primary))
-    code = fake_violation_locked(CLPI_CUDA_INVALID_CONTEXT, "a context destroyed that cannot be");
-  if (code == CLPI_CUDA_SUCCESS) {
-    end_locked(ctx);
-    if (top_locked() == ctx)
-      stack_locked()->depth--;
-  }
-  return fake_leave(code);
+  FAKE_ENTER(cuCtxDestroy);
+  if (!is_alive_locked(ctx) || ctx->primary)
+    return fake_violation_locked(CLPI_CUDA_INVALID_CONTEXT, "a context destroyed that cannot be");
+  end_locked(ctx);
+  if (top_locked() == ctx)
+    stack_locked()->depth--;
+  return CLPI_CUDA_SUCCESS;
 }
 
 /* --- the stack --- */
 
 CUresult cuCtxGetCurrent(CUcontext *ctx)
 {
-  CUresult code = fake_enter(FAKE_cuCtxGetCurrent);
-
-  if (code == CLPI_CUDA_SUCCESS)
-    *ctx = top_locked();
-  return fake_leave(code);
+  FAKE_ENTER(cuCtxGetCurrent);
+  *ctx = top_locked();
+  return CLPI_CUDA_SUCCESS;
 }
 
 CUresult cuCtxSetCurrent(CUcontext ctx)
 {
-  CUresult code = fake_enter(FAKE_cuCtxSetCurrent);
-  ctx_stack *stack = stack_locked();
-
-  if (code == CLPI_CUDA_SUCCESS) {
-    stack->depth -= stack->depth > 0;
-    if (ctx != NULL)
-      code = push_locked(ctx);
-  }
-  return fake_leave(code);
+  FAKE_ENTER(cuCtxSetCurrent);
+  stack_locked()->depth -= stack_locked()->depth > 0;
+  return ctx ? push_locked(ctx) : CLPI_CUDA_SUCCESS;
 }
 
 CUresult cuCtxPushCurrent(CUcontext ctx)
 {
-  CUresult code = fake_enter(FAKE_cuCtxPushCurrent);
-
-  if (code == CLPI_CUDA_SUCCESS)
-    code = push_locked(ctx);
-  return fake_leave(code);
+  FAKE_ENTER(cuCtxPushCurrent);
+  return push_locked(ctx);
 }
 
 CUresult cuCtxPopCurrent(CUcontext *ctx)
 {
-  CUresult code = fake_enter(FAKE_cuCtxPopCurrent);
+  FAKE_ENTER(cuCtxPopCurrent);
   ctx_stack *stack = stack_locked();
-
-  if (code == CLPI_CUDA_SUCCESS && stack->depth == 0)
-    code = fake_violation_locked(CLPI_CUDA_INVALID_CONTEXT, "no context is left to pop");
-  if (code == CLPI_CUDA_SUCCESS) {
-    stack->depth--;
-    if (ctx != NULL)
-      *ctx = stack->at[stack->depth];
-  }
-  return fake_leave(code);
+  if (!stack->depth)
+    return fake_violation_locked(CLPI_CUDA_INVALID_CONTEXT, "no context is left to pop");
+  *ctx = stack->at[--stack->depth];
+  return CLPI_CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetDevice(CUdevice *device)
 {
-  CUresult code = fake_enter(FAKE_cuCtxGetDevice);
+  FAKE_ENTER(cuCtxGetDevice);
   const struct CUctx_st *ctx = top_locked();
-
-  if (code == CLPI_CUDA_SUCCESS && ctx == NULL)
-    code = CLPI_CUDA_INVALID_CONTEXT; /* no violation: it is how to find out */
-  if (code == CLPI_CUDA_SUCCESS)
-    *device = ctx->device;
-  return fake_leave(code);
+  if (!ctx)
+    return CLPI_CUDA_INVALID_CONTEXT; /* no violation: it is how to find out */
+  *device = ctx->device;
+  return CLPI_CUDA_SUCCESS;
 }
 
 CUresult cuCtxSynchronize(void)
 {
-  CUresult code = fake_enter(FAKE_cuCtxSynchronize);
-  CUcontext ctx = code == CLPI_CUDA_SUCCESS ? fake_current_locked("cuCtxSynchronize") : NULL;
-
-  if (code == CLPI_CUDA_SUCCESS && ctx == NULL)
-    code = CLPI_CUDA_INVALID_CONTEXT;
-  if (code == CLPI_CUDA_SUCCESS)
-    code = fake_capture_of_context_locked(ctx);
-  if (code == CLPI_CUDA_SUCCESS)
+  FAKE_ENTER(cuCtxSynchronize);
+  CUcontext ctx = fake_current_locked();
+  if (!ctx)
+    return CLPI_CUDA_INVALID_CONTEXT;
+  code = fake_capture_of_context_locked(ctx);
+  if (!code)
     fake_reach_all_locked(ctx);
-  return fake_leave(code);
+  return code;
 }

@@ -1,167 +1,156 @@
 /* SPDX-License-Identifier: MIT */
-/* Events. A destroyed one is kept for a while, so that its next use is noticed. */
+/* Events, and which commands come before which: by what the program said and heard, not by when
+ * they ran. */
 #include "fake.h"
 
 #include <stdlib.h>
 
-enum { MOST_KEPT = 4096 };
-
 struct CUevent_st {
   CUcontext ctx;
   bool alive;
-  fake_point point;  /* what it was recorded after last; no stream: it never was */
-  fake_clock *clock; /* what was known there; NULL likewise */
-  CUevent next, *link;
+  fake_point point; /* what it was recorded after last; no stream: it never was */
+  fake_clock clock; /* what was known there */
+  CUevent next;
 };
 
-static CUevent events;          /* those that are alive */
-static CUevent kept[MOST_KEPT]; /* those that were, the oldest at `oldest` */
-static size_t oldest;
+static CUevent events; /* all since the reset: the next use of one that is no more is noticed */
+
+fake_clock fake_observed;
+
+/* --- order --- */
+
+void fake_clock_join(fake_clock *clock, const fake_clock *other)
+{
+  for (size_t i = 0; i < FAKE_MOST_STREAMS; i++)
+    if (clock->of[i] < other->of[i])
+      clock->of[i] = other->of[i];
+}
+
+bool fake_clock_has(const fake_clock *clock, fake_point point)
+{
+  return !point.stream || clock->of[point.stream - fake_streams] >= point.position;
+}
+
+bool fake_is_done_locked(fake_point point)
+{
+  return !point.stream || point.stream->done >= point.position;
+}
+
+void fake_synchronized_locked(const fake_clock *clock)
+{
+  fake_clock_join(&fake_observed, clock);
+  fake_mempools_settle_locked();
+}
+
+/* --- events --- */
 
 static CUresult check_locked(const struct CUevent_st *event)
 {
-  if (event != NULL && event->alive)
+  if (event && event->alive)
     return CLPI_CUDA_SUCCESS;
   return fake_violation_locked(CLPI_CUDA_INVALID_HANDLE, "an event that is none, or is no more");
 }
 
-static void end_locked(CUevent event)
-{
-  event->alive = false;
-  *event->link = event->next;
-  if (event->next != NULL)
-    event->next->link = event->link;
-  free(event->clock);
-  event->clock = NULL;
-  free(kept[oldest]);
-  kept[oldest] = event;
-  oldest = (oldest + 1) % MOST_KEPT;
-}
-
 void fake_events_end_of_locked(const struct CUctx_st *ctx)
 {
-  CUevent next;
-
-  for (CUevent event = events; event != NULL; event = next) {
-    next = event->next;
-    if (event->ctx == ctx)
-      end_locked(event);
-  }
-}
-
-void fake_events_check_locked(void)
-{
-  size_t count = 0;
-
-  for (CUevent event = events; event != NULL; event = event->next)
-    count++;
-  if (count > 0)
-    (void)fake_violation_locked(0, "%zu events were not destroyed", count);
+  for (CUevent event = events; event; event = event->next)
+    if (event->alive && event->ctx == ctx) {
+      (void)fake_violation_locked(0, "an event is left when its context ends");
+      event->alive = false;
+    }
 }
 
 void fake_events_reset_locked(void)
 {
-  while (events != NULL)
-    end_locked(events);
-  for (size_t i = 0; i < MOST_KEPT; i++) {
-    free(kept[i]);
-    kept[i] = NULL;
+  while (events) {
+    CUevent event = events;
+    if (event->alive)
+      (void)fake_violation_locked(0, "an event was not destroyed");
+    events = event->next;
+    free(event);
   }
 }
 
 CUresult cuEventCreate(CUevent *out, unsigned flags)
 {
-  CUresult code = fake_enter(FAKE_cuEventCreate);
-  CUcontext ctx = code == CLPI_CUDA_SUCCESS ? fake_current_locked("cuEventCreate") : NULL;
-
-  if (code == CLPI_CUDA_SUCCESS && ctx == NULL)
-    code = CLPI_CUDA_INVALID_CONTEXT;
-  if (code == CLPI_CUDA_SUCCESS && (flags & ~(unsigned)CLPI_CUDA_EVENT_DISABLE_TIMING) != 0)
-    code = CLPI_CUDA_INVALID_VALUE; /* no test needs another */
-  if (code == CLPI_CUDA_SUCCESS) {
-    CUevent event = fake_new(sizeof(*event));
-
-    *event = (struct CUevent_st){.ctx = ctx, .alive = true, .next = events, .link = &events};
-    if (events != NULL)
-      events->link = &event->next;
-    events = event;
-    *out = event;
-  }
-  return fake_leave(code);
+  FAKE_ENTER(cuEventCreate);
+  CUcontext ctx = fake_current_locked();
+  if (!ctx)
+    return CLPI_CUDA_INVALID_CONTEXT;
+  if (flags & ~(unsigned)CLPI_CUDA_EVENT_DISABLE_TIMING)
+    return CLPI_CUDA_INVALID_VALUE; /* no test needs another */
+  *out = fake_new(sizeof(**out));
+  (*out)->ctx = ctx;
+  (*out)->alive = true;
+  (*out)->next = events;
+  events = *out;
+  return CLPI_CUDA_SUCCESS;
 }
 
 CUresult cuEventDestroy(CUevent event)
 {
-  CUresult code = fake_enter(FAKE_cuEventDestroy);
-
-  if (code == CLPI_CUDA_SUCCESS)
-    code = check_locked(event);
-  if (code == CLPI_CUDA_SUCCESS)
-    end_locked(event);
-  return fake_leave(code);
+  FAKE_ENTER(cuEventDestroy);
+  code = check_locked(event);
+  if (!code)
+    event->alive = false;
+  return code;
 }
 
 CUresult cuEventRecord(CUevent event, CUstream handle)
 {
-  CUresult code = fake_enter(FAKE_cuEventRecord);
-  CUstream stream = code == CLPI_CUDA_SUCCESS ? fake_uncaptured_locked(handle, &code) : NULL;
-
-  if (code == CLPI_CUDA_SUCCESS)
+  FAKE_ENTER(cuEventRecord);
+  CUstream stream = fake_uncaptured_locked(handle, &code);
+  if (!code)
     code = check_locked(event);
-  if (code == CLPI_CUDA_SUCCESS && event->ctx != stream->ctx)
-    code = fake_violation_locked(CLPI_CUDA_INVALID_HANDLE,
+  if (code)
+    return code;
+  if (event->ctx != stream->ctx)
+    return fake_violation_locked(CLPI_CUDA_INVALID_HANDLE,
                                  "an event is recorded on a stream of another context");
-  if (code == CLPI_CUDA_SUCCESS) {
-    fake_begin_locked(stream);
-    if (event->clock == NULL)
-      event->clock = fake_new(sizeof(*event->clock));
-    event->point =
-        (fake_point){stream, fake_give_locked(stream, &(fake_command){.run_locked = NULL})};
-    *event->clock = stream->clock;
-  }
-  return fake_leave(code);
+  fake_begin_locked(stream);
+  event->point = (fake_point){stream, fake_give_locked(stream, &(fake_command){.bytes = 0})};
+  event->clock = stream->clock;
+  if (fake_defect == FAKECUDA_EVENTS_MISS_THE_LAST_WORK)
+    event->clock.of[stream - fake_streams] = event->point.position -=
+        event->point.position > 2 ? 2 : 0;
+  return CLPI_CUDA_SUCCESS;
 }
 
 CUresult cuEventQuery(CUevent event)
 {
-  CUresult code = fake_enter(FAKE_cuEventQuery);
-
-  if (code == CLPI_CUDA_SUCCESS)
-    code = check_locked(event);
-  if (code == CLPI_CUDA_SUCCESS && !fake_is_done_locked(event->point))
-    code = CLPI_CUDA_NOT_READY;
-  if (code == CLPI_CUDA_SUCCESS && event->clock != NULL)
-    fake_observe_locked(event->clock);
-  return fake_leave(code);
+  FAKE_ENTER(cuEventQuery);
+  code = check_locked(event);
+  if (code)
+    return code;
+  if (!fake_is_done_locked(event->point) && fake_defect != FAKECUDA_EVENTS_ARE_DONE_AT_ONCE)
+    return CLPI_CUDA_NOT_READY;
+  fake_clock_join(&fake_observed, &event->clock);
+  return CLPI_CUDA_SUCCESS;
 }
 
 CUresult cuEventSynchronize(CUevent event)
 {
-  CUresult code = fake_enter(FAKE_cuEventSynchronize);
-
-  if (code == CLPI_CUDA_SUCCESS)
-    code = check_locked(event);
-  if (code == CLPI_CUDA_SUCCESS && event->clock != NULL) {
-    fake_clock clock = *event->clock; /* it may be recorded anew meanwhile */
-
-    fake_reach_locked(event->point);
-    fake_synchronized_locked(&clock);
-  }
-  return fake_leave(code);
+  FAKE_ENTER(cuEventSynchronize);
+  code = check_locked(event);
+  if (code)
+    return code;
+  fake_clock clock = event->clock; /* it may be recorded anew meanwhile */
+  fake_reach_locked(event->point);
+  fake_synchronized_locked(&clock);
+  return CLPI_CUDA_SUCCESS;
 }
 
 CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags)
 {
-  CUresult code = fake_enter(FAKE_cuStreamWaitEvent);
-  CUstream stream = code == CLPI_CUDA_SUCCESS ? fake_uncaptured_locked(handle, &code) : NULL;
-
-  if (code == CLPI_CUDA_SUCCESS)
+  FAKE_ENTER(cuStreamWaitEvent);
+  CUstream stream = fake_uncaptured_locked(handle, &code);
+  if (!code)
     code = check_locked(event);
-  if (code == CLPI_CUDA_SUCCESS && flags != 0)
-    code = CLPI_CUDA_INVALID_VALUE;
-  if (code == CLPI_CUDA_SUCCESS && event->clock != NULL) {
-    fake_begin_locked(stream);
-    fake_wait_for_locked(stream, event->point, event->clock);
-  }
-  return fake_leave(code);
+  if (code || fake_defect == FAKECUDA_STREAMS_DO_NOT_WAIT)
+    return code;
+  if (flags)
+    return CLPI_CUDA_INVALID_VALUE;
+  fake_begin_locked(stream);
+  fake_wait_for_locked(stream, event->point, &event->clock);
+  return CLPI_CUDA_SUCCESS;
 }

@@ -8,8 +8,7 @@
 
 #include <pthread.h>
 
-enum { FAKE_MOST_DEVICES = 8, FAKE_MOST_STREAMS = 128, FAKE_DEEPEST_STACK = 32 };
-enum { FAKE_ALIGNMENT = 512 };
+enum { FAKE_MOST_DEVICES = 8, FAKE_MOST_STREAMS = 128, FAKE_ALIGNMENT = 512 };
 
 /* --- calls of the driver: calls.c --- */
 
@@ -18,7 +17,7 @@ typedef enum fake_call { FAKECUDA_FUNCTIONS(FAKE_ENUMERATOR) FAKE_CALLS } fake_c
 #undef FAKE_ENUMERATOR
 
 typedef struct fake_function {
-  const char *name, *symbol; /* without and with the suffix */
+  const char *name; /* without the suffix */
   int version;
   void (*address)(void);
 } fake_function;
@@ -28,27 +27,35 @@ extern const fake_function fake_functions[FAKE_CALLS];
 extern pthread_mutex_t fake_lock;
 extern pthread_cond_t fake_progress;
 
-/* Each call begins with enter, which takes the lock and says with what the call is to fail, and
- * ends with leave, which returns what it gets. */
-CUresult fake_enter(fake_call call);
-CUresult fake_leave(CUresult code);
+/* Takes the lock until the function returns. */
+#define FAKE_LOCK                                                                                  \
+  pthread_mutex_t *const fake_locked_ __attribute__((cleanup(fake_leave), unused)) = &fake_lock;   \
+  pthread_mutex_lock(fake_locked_)
+void fake_leave(pthread_mutex_t *const *lock);
 
-/* For the fake's own controls: the lock alone. */
-void fake_lock_it(void);
-void fake_unlock_it(void);
+/* Each call of the driver's begins with this: it takes the lock, and returns at once with what the
+ * call is to fail. */
+#define FAKE_ENTER(name)                                                                           \
+  FAKE_LOCK;                                                                                       \
+  CUresult code = fake_begin_call_locked(FAKE_##name);                                             \
+  if (code)                                                                                        \
+  return code
+CUresult fake_begin_call_locked(fake_call call);
 
 /* Tells what the caller did wrong. Returns `code`, if the program goes on. */
 CUresult fake_violation_locked(CUresult code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-void fake_calls_reset_locked(void);
-
 /* Whether cuGetProcAddress shall not find it. */
 bool fake_is_hidden_locked(const char *name);
+
+/* Memory of the fake's own, zeroed; the program ends where there is none. */
+void *fake_new(size_t bytes);
 
 /* The driver's version, and whether cuInit succeeded, which stays over a reset. */
 extern int fake_version;
 extern bool fake_initialized;
+extern fakecuda_defect fake_defect;
 
 /* True on a stream's thread while it runs a host function. */
 extern _Thread_local bool fake_in_host_function;
@@ -64,13 +71,12 @@ typedef struct fake_device {
 } fake_device;
 
 extern fake_device fake_devices[FAKE_MOST_DEVICES];
-extern int fake_device_count;
-extern bool fake_peers, fake_host_numa;
+extern bool fake_host_numa;
 
 /* NULL: there is no such device. */
 fake_device *fake_device_locked(CUdevice device);
-void fake_devices_reset_locked(void);
 bool fake_can_access_locked(CUdevice device, CUdevice memory);
+void fake_devices_reset_locked(void);
 
 /* --- contexts: contexts.c --- */
 
@@ -83,11 +89,10 @@ struct CUctx_st {
 };
 
 /* The calling thread's current context; NULL, and a violation: there is none, or it is no more. */
-CUcontext fake_current_locked(const char *what_for);
-void fake_contexts_check_locked(void);
+CUcontext fake_current_locked(void);
 void fake_contexts_reset_locked(void);
 
-/* --- order: order.c --- */
+/* --- order, events: events.c --- */
 
 /* The place in a stream after so many commands. Positions never fall, not even where a new stream
  * takes the place of one that ended. No stream: the beginning of all. */
@@ -101,17 +106,19 @@ typedef struct fake_clock {
   uint64_t of[FAKE_MOST_STREAMS];
 } fake_clock;
 
-/* What the host has waited for, or asked whether it is done, and heard that it is. */
+/* What the host has waited for, or asked whether it is done, and heard that it is: frees there are
+ * final. */
 extern fake_clock fake_observed;
 
 void fake_clock_join(fake_clock *clock, const fake_clock *other);
 bool fake_clock_has(const fake_clock *clock, fake_point point);
 bool fake_is_done_locked(fake_point point);
 
-/* The host has learned that all this is done, so that frees there are final; after it waited for
- * it, pools also give back what is over their release threshold. */
-void fake_observe_locked(const fake_clock *clock);
+/* The host has waited for all this: pools also give back what is over their release threshold. */
 void fake_synchronized_locked(const fake_clock *clock);
+
+void fake_events_end_of_locked(const struct CUctx_st *ctx);
+void fake_events_reset_locked(void);
 
 /* --- streams: streams.c --- */
 
@@ -125,7 +132,6 @@ struct fake_command {
   fake_clock *known; /* what the host knows once the host function runs; the command's */
   unsigned char *to; /* for run_locked */
   const unsigned char *from;
-  unsigned char *staged; /* the copy of host memory that `from` is in; the command's */
   unsigned char byte;
   size_t bytes;
   fake_command *next;
@@ -156,7 +162,6 @@ struct CUstream_st {
 };
 
 extern struct CUstream_st fake_streams[FAKE_MOST_STREAMS];
-extern bool fake_reuse_handles;
 
 /* The stream of that handle, also for the default streams; NULL, and a violation: there is none.
  * The code that the call then returns is in *code. */
@@ -181,9 +186,9 @@ void fake_wait_for_locked(CUstream stream, fake_point point, const fake_clock *c
 
 /* Waits on the host, without the lock meanwhile. */
 void fake_reach_locked(fake_point point);
-void fake_reach_all_locked(const struct CUctx_st *ctx); /* NULL: all contexts */
+void fake_reach_all_locked(const struct CUctx_st *ctx);
 
-void fake_streams_check_locked(void);
+void fake_streams_finish_locked(void);
 void fake_streams_reset_locked(void);
 
 /* --- stream capture: capture.c --- */
@@ -195,13 +200,7 @@ CUresult fake_capture_of_context_locked(const struct CUctx_st *ctx);
 
 /* As fake_stream_locked; NULL and a violation also: the stream is being captured. */
 CUstream fake_uncaptured_locked(CUstream handle, CUresult *code);
-void fake_capture_check_locked(void);
-
-/* --- events: events.c --- */
-
-void fake_events_end_of_locked(const struct CUctx_st *ctx);
-void fake_events_check_locked(void);
-void fake_events_reset_locked(void);
+void fake_capture_reset_locked(void);
 
 /* --- memory: segments.c, uses.c --- */
 
@@ -242,13 +241,12 @@ struct fake_segment {
 };
 
 extern fake_segment *fake_segments;
-extern size_t fake_granularity;
 
 /* A segment that is one free range. NULL: the device or the host has not so much. */
 fake_segment *fake_segment_new_locked(CUmemoryPool mempool, int device, size_t bytes);
 
-/* Maps what another process has at that place of the mempool's file. NULL: it cannot. */
-fake_segment *fake_segment_map_locked(CUmemoryPool mempool, uint64_t file_offset, size_t bytes);
+/* Maps the part of the file that `wanted` names. NULL: it cannot. */
+fake_segment *fake_segment_add_locked(const fake_segment *wanted);
 void fake_segment_delete_locked(fake_segment *segment);
 
 /* The segment and the range that the address is in; false: in none. */
@@ -261,9 +259,6 @@ void fake_range_free(fake_range *range, fake_range_state state, fake_point point
 
 /* Frees that the host knows of are final; neighbours become one. */
 void fake_segment_settle_locked(fake_segment *segment);
-bool fake_segment_is_free(const fake_segment *segment);
-
-void fake_memory_check_locked(void);
 void fake_segments_reset_locked(void);
 
 /* The fake's address of memory that the stream uses from here on, having noted the use; NULL, and a
@@ -271,7 +266,7 @@ void fake_segments_reset_locked(void);
 unsigned char *fake_use_locked(CUstream stream, CUdeviceptr pointer, size_t bytes, bool writes);
 
 /* Whether all uses come before what the clock has; else a violation. */
-bool fake_uses_precede_locked(const fake_range *range, const fake_clock *clock, const char *what);
+bool fake_uses_precede_locked(const fake_range *range, const fake_clock *clock);
 void fake_uses_drop(fake_range *range);
 
 /* --- memory pools: mempools.c, mempool_memory.c, sharing.c --- */
@@ -296,26 +291,21 @@ CUresult fake_default_mempool_locked(CUdevice device, fake_device **found);
 
 /* The device whose memory it takes; -1: none's. */
 int fake_mempool_device(const struct CUmemPoolHandle_st *mempool);
-bool fake_mempool_allows(const struct CUmemPoolHandle_st *mempool, CUdevice device);
+
+/* The file behind it, made when it is first needed; -1: it cannot be. */
+int fake_mempool_file_locked(CUmemoryPool mempool);
+
+/* A range for an allocation on the stream, which waits for another stream where it must; NULL:
+ * there is no memory. */
+CUresult fake_mempool_take_locked(CUmemoryPool mempool, size_t bytes, CUstream stream,
+                                  CUdeviceptr *pointer);
+size_t fake_rounded(size_t bytes, size_t to);
 
 /* Gives free segments back while that leaves at least `keep` bytes. */
 void fake_mempool_release_locked(CUmemoryPool mempool, uint64_t keep);
 
 /* What a synchronization does to all pools. */
 void fake_mempools_settle_locked(void);
-
-/* A range for an allocation on the stream, which waits for another stream where it must; NULL:
- * there is no memory. */
-CUresult fake_mempool_take_locked(CUmemoryPool mempool, size_t bytes, CUstream stream,
-                                  CUdeviceptr *pointer);
-
-/* The file behind it, made when it is first needed; -1: it cannot be. */
-int fake_mempool_file_locked(CUmemoryPool mempool);
-
-void fake_mempools_check_locked(void);
 void fake_mempools_reset_locked(void);
-
-/* Memory of the fake's own, zeroed; the program ends where there is none. */
-void *fake_new(size_t bytes);
 
 #endif

@@ -90,7 +90,6 @@ enum { FAKECUDA_CAPTURE_ACTIVE = 1, FAKECUDA_CAPTURE_INVALIDATED = 2 };
   X(cuCtxPushCurrent, _v2, 4000, (CUcontext ctx))                                                  \
   X(cuCtxPopCurrent, _v2, 4000, (CUcontext * ctx))                                                 \
   X(cuCtxSynchronize, , 2000, (void))                                                              \
-  X(cuMemGetInfo, _v2, 3020, (size_t * free, size_t * total))                                      \
   X(cuStreamCreate, , 2000, (CUstream * stream, unsigned flags))                                   \
   X(cuStreamDestroy, _v2, 4000, (CUstream stream))                                                 \
   X(cuStreamGetCtx, , 9020, (CUstream stream, CUcontext * ctx))                                    \
@@ -116,8 +115,6 @@ enum { FAKECUDA_CAPTURE_ACTIVE = 1, FAKECUDA_CAPTURE_INVALIDATED = 2 };
   X(cuMemFreeAsync, , 11020, (CUdeviceptr pointer, CUstream stream))                               \
   X(cuMemsetD8Async, , 3020,                                                                       \
     (CUdeviceptr pointer, unsigned char byte, size_t count, CUstream stream))                      \
-  X(cuMemcpyHtoDAsync, _v2, 3020,                                                                  \
-    (CUdeviceptr to, const void *from, size_t bytes, CUstream stream))                             \
   X(cuMemcpyDtoHAsync, _v2, 3020, (void *to, CUdeviceptr from, size_t bytes, CUstream stream))     \
   X(cuMemcpyDtoDAsync, _v2, 3020,                                                                  \
     (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream))                             \
@@ -176,10 +173,6 @@ void fakecuda_set_version(int version);
 /** cuGetProcAddress does not find this one (the plain name). NULL: finds all again. */
 void fakecuda_hide(const char *function);
 
-/** Pools take memory from the device in multiples of this, 2 MiB at first. A power of two of pages.
- */
-void fakecuda_set_granularity(size_t bytes);
-
 /** A new stream gets the handle of the one that was destroyed last, as it may with the driver.
  * Otherwise a destroyed handle is not used again for as long as possible. */
 void fakecuda_reuse_stream_handles(bool reuse);
@@ -190,6 +183,9 @@ void fakecuda_reuse_stream_handles(bool reuse);
  * free, pop, exchange) and cuGetErrorName do not fail then. Several of these add up; a result of 0
  * takes those for the function back. */
 void fakecuda_fail(const char *function, int result, unsigned after, unsigned times);
+
+/** The function that failed last since fakecuda_fail was called to make one fail. NULL: none. */
+const char *fakecuda_failed(void);
 
 /** Stops the stream before its next command, and lets it go on. NULL and the legacy stream, and the
  * per-thread one, are those of the current context. A stream can be held before it has work. */
@@ -202,10 +198,32 @@ size_t fakecuda_commands_left(CUstream stream);
 /** How often the function was called (the plain name; NULL: all together), failed calls too. */
 unsigned long fakecuda_calls(const char *function);
 
-/** Allocations that live, from pools and cuMemAlloc, and their bytes as asked for; those that were
- * freed in stream order do not count any more. */
+/** Allocations that live, from pools and cuMemAlloc; those that were freed in stream order do not
+ * count any more. */
 size_t fakecuda_live_allocations(void);
-size_t fakecuda_live_bytes(void);
+
+/** Mistakes that the fake can make: tests on it must find each. It stays over a reset. */
+typedef enum fakecuda_defect {
+  FAKECUDA_NO_DEFECT,
+  FAKECUDA_STREAMS_DO_NOT_WAIT,
+  FAKECUDA_HOST_DOES_NOT_WAIT,
+  FAKECUDA_EVENTS_ARE_DONE_AT_ONCE,
+  FAKECUDA_EVENTS_MISS_THE_LAST_WORK,
+  FAKECUDA_LEGACY_STREAM_IS_LIKE_ANY,
+  FAKECUDA_FREES_ARE_EARLY,
+  FAKECUDA_FREES_DO_NOT_COUNT,
+  FAKECUDA_PEAKS_STAY,
+  FAKECUDA_TRIMS_DO_NOTHING,
+  FAKECUDA_LARGEST_SIZE_IS_IGNORED,
+  FAKECUDA_ACCESS_IS_FORGOTTEN,
+  FAKECUDA_POINTERS_ARE_OF_OTHER_MEMORY,
+  FAKECUDA_ANOTHER_CONTEXT_IS_PUSHED,
+  FAKECUDA_CAPTURES_FORBID_NOTHING,
+  FAKECUDA_CAPTURES_ARE_NOT_TOLD,
+  FAKECUDA_DEFECTS /**< how many */
+} fakecuda_defect;
+
+void fakecuda_set_defect(fakecuda_defect defect);
 
 /** Who is told what the caller did wrong, under the fake's lock: it may note it, and no more. The
  * call then fails. NULL, as at first: it is printed, and the program aborts.

@@ -12,7 +12,7 @@ static CUmemoryPool mempools; /* all since the reset, those that were destroyed 
 
 CUmemoryPool fake_mempool_locked(CUmemoryPool handle)
 {
-  for (CUmemoryPool known = mempools; known != NULL; known = known->next)
+  for (CUmemoryPool known = mempools; known; known = known->next)
     if (known == handle && known->alive)
       return known;
   (void)fake_violation_locked(0, "a memory pool that is none, or is no more");
@@ -22,62 +22,42 @@ CUmemoryPool fake_mempool_locked(CUmemoryPool handle)
 CUmemoryPool fake_mempool_new_locked(const clpi_cuda_mempool_props *props)
 {
   CUmemoryPool mempool = fake_new(sizeof(*mempool));
-
-  mempool->alive = true;
-  mempool->props = *props;
-  mempool->fd = -1;
-  for (int i = 0; i < 3; i++)
-    mempool->reuse[i] = 1;
+  *mempool = (struct CUmemPoolHandle_st){
+      .alive = true, .props = *props, .fd = -1, .reuse = {1, 1, 1}, .next = mempools};
   if (props->location.type == CLPI_CUDA_LOCATION_DEVICE)
     mempool->access[props->location.id] = CLPI_CUDA_ACCESS_READ_WRITE;
-  mempool->next = mempools;
-  mempools = mempool;
-  return mempool;
+  return mempools = mempool;
 }
 
 int fake_mempool_device(const struct CUmemPoolHandle_st *mempool)
 {
   bool of_device = mempool->props.location.type == CLPI_CUDA_LOCATION_DEVICE;
-
   return of_device && !mempool->imported ? mempool->props.location.id : -1;
-}
-
-bool fake_mempool_allows(const struct CUmemPoolHandle_st *mempool, CUdevice device)
-{
-  return mempool->access[device] == CLPI_CUDA_ACCESS_READ_WRITE;
 }
 
 /* The file's name tells an importing process where the memory is. */
 int fake_mempool_file_locked(CUmemoryPool mempool)
 {
   char name[64];
-
   if (mempool->fd >= 0)
     return mempool->fd;
   (void)snprintf(name, sizeof(name), "fakecuda-%d-%d", mempool->props.location.type,
                  mempool->props.location.id);
-  mempool->fd = memfd_create(name, MFD_CLOEXEC);
-  return mempool->fd;
+  return mempool->fd = memfd_create(name, MFD_CLOEXEC);
 }
 
 void fake_mempools_settle_locked(void)
 {
-  for (CUmemoryPool mempool = mempools; mempool != NULL; mempool = mempool->next)
+  for (CUmemoryPool mempool = mempools; mempool; mempool = mempool->next)
     fake_mempool_release_locked(mempool, mempool->alive ? mempool->threshold : 0);
-}
-
-void fake_mempools_check_locked(void)
-{
-  for (CUmemoryPool mempool = mempools; mempool != NULL; mempool = mempool->next)
-    if (mempool->alive && !mempool->is_default)
-      (void)fake_violation_locked(0, "a memory pool was not destroyed");
 }
 
 void fake_mempools_reset_locked(void)
 {
-  while (mempools != NULL) {
+  while (mempools) {
     CUmemoryPool mempool = mempools;
-
+    if (mempool->alive && !mempool->is_default)
+      (void)fake_violation_locked(0, "a memory pool was not destroyed");
     mempools = mempool->next;
     if (mempool->fd >= 0)
       close(mempool->fd);
@@ -87,60 +67,40 @@ void fake_mempools_reset_locked(void)
 
 /* --- making and destroying --- */
 
-static bool are_zero(const unsigned char *bytes, size_t count)
-{
-  for (size_t i = 0; i < count; i++)
-    if (bytes[i] != 0)
-      return false;
-  return true;
-}
-
-static CUresult check_location_locked(const clpi_cuda_mempool_props *props)
-{
-  const fake_device *device = fake_device_locked(props->location.id);
-
-  if (props->location.type == CLPI_CUDA_LOCATION_HOST_NUMA) {
-    if (!fake_host_numa)
-      return CLPI_CUDA_NOT_SUPPORTED;
-    return props->location.id == 0 ? CLPI_CUDA_SUCCESS : CLPI_CUDA_INVALID_VALUE;
-  }
-  if (props->location.type != CLPI_CUDA_LOCATION_DEVICE || device == NULL)
-    return CLPI_CUDA_INVALID_VALUE;
-  if (!device->mempools || (props->handle_types & ~device->handle_types) != 0)
-    return CLPI_CUDA_NOT_SUPPORTED;
-  return CLPI_CUDA_SUCCESS;
-}
-
 CUresult cuMemPoolCreate(CUmemoryPool *mempool, const CUmemPoolProps *props)
 {
-  CUresult code = fake_enter(FAKE_cuMemPoolCreate);
-
-  if (code == CLPI_CUDA_SUCCESS && (props->allocation_type != CLPI_CUDA_ALLOCATION_PINNED ||
-                                    props->win32_security_attributes != NULL || props->usage != 0 ||
-                                    !are_zero(props->reserved, sizeof(props->reserved))))
-    code = CLPI_CUDA_INVALID_VALUE;
-  if (code == CLPI_CUDA_SUCCESS)
-    code = check_location_locked(props);
-  if (code == CLPI_CUDA_SUCCESS)
-    *mempool = fake_mempool_new_locked(props);
-  return fake_leave(code);
+  FAKE_ENTER(cuMemPoolCreate);
+  const fake_device *device = fake_device_locked(props->location.id);
+  bool of_host = props->location.type == CLPI_CUDA_LOCATION_HOST_NUMA;
+  clpi_cuda_mempool_props known = {.allocation_type = CLPI_CUDA_ALLOCATION_PINNED,
+                                   .handle_types = props->handle_types,
+                                   .location = props->location,
+                                   .max_bytes = props->max_bytes};
+  if (memcmp(&known, props, sizeof(known)) != 0)
+    return CLPI_CUDA_INVALID_VALUE;
+  if (of_host && !fake_host_numa)
+    return CLPI_CUDA_NOT_SUPPORTED;
+  if (of_host ? props->location.id != 0
+              : props->location.type != CLPI_CUDA_LOCATION_DEVICE || !device)
+    return CLPI_CUDA_INVALID_VALUE;
+  if (!of_host && (!device->mempools || props->handle_types & ~device->handle_types))
+    return CLPI_CUDA_NOT_SUPPORTED;
+  *mempool = fake_mempool_new_locked(props);
+  return CLPI_CUDA_SUCCESS;
 }
 
 CUresult cuMemPoolDestroy(CUmemoryPool handle)
 {
-  CUresult code = fake_enter(FAKE_cuMemPoolDestroy);
-  CUmemoryPool mempool = code == CLPI_CUDA_SUCCESS ? fake_mempool_locked(handle) : NULL;
-
-  if (code == CLPI_CUDA_SUCCESS && (mempool == NULL || mempool->is_default))
-    code = CLPI_CUDA_INVALID_VALUE;
-  if (code != CLPI_CUDA_SUCCESS)
-    return fake_leave(code);
+  FAKE_ENTER(cuMemPoolDestroy);
+  CUmemoryPool mempool = fake_mempool_locked(handle);
+  if (!mempool || mempool->is_default)
+    return CLPI_CUDA_INVALID_VALUE;
   mempool->alive = false;
   for (int i = 0; i < FAKE_MOST_DEVICES; i++)
     if (fake_devices[i].mempool == mempool)
       fake_devices[i].mempool = fake_devices[i].default_mempool;
   fake_mempool_release_locked(mempool, 0);
-  return fake_leave(CLPI_CUDA_SUCCESS);
+  return CLPI_CUDA_SUCCESS;
 }
 
 /* --- a device's own ones --- */
@@ -149,207 +109,154 @@ CUresult fake_default_mempool_locked(CUdevice device, fake_device **found)
 {
   clpi_cuda_mempool_props props = {.allocation_type = CLPI_CUDA_ALLOCATION_PINNED,
                                    .location = {CLPI_CUDA_LOCATION_DEVICE, device}};
-
   *found = fake_device_locked(device);
-  if (*found == NULL)
+  if (!*found)
     return CLPI_CUDA_INVALID_DEVICE;
   if (!(*found)->mempools)
     return CLPI_CUDA_NOT_SUPPORTED;
-  if ((*found)->default_mempool == NULL) {
-    (*found)->default_mempool = fake_mempool_new_locked(&props);
-    (*found)->default_mempool->is_default = true;
-    (*found)->mempool = (*found)->default_mempool;
+  if (!(*found)->default_mempool) {
+    (*found)->mempool = (*found)->default_mempool = fake_mempool_new_locked(&props);
+    (*found)->mempool->is_default = true;
   }
   return CLPI_CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *mempool, CUdevice device)
 {
-  CUresult code = fake_enter(FAKE_cuDeviceGetDefaultMemPool);
-  fake_device *found = NULL;
-
-  if (code == CLPI_CUDA_SUCCESS)
-    code = fake_default_mempool_locked(device, &found);
-  if (code == CLPI_CUDA_SUCCESS)
+  FAKE_ENTER(cuDeviceGetDefaultMemPool);
+  fake_device *found;
+  code = fake_default_mempool_locked(device, &found);
+  if (!code)
     *mempool = found->default_mempool;
-  return fake_leave(code);
+  return code;
 }
 
 CUresult cuDeviceGetMemPool(CUmemoryPool *mempool, CUdevice device)
 {
-  CUresult code = fake_enter(FAKE_cuDeviceGetMemPool);
-  fake_device *found = NULL;
-
-  if (code == CLPI_CUDA_SUCCESS)
-    code = fake_default_mempool_locked(device, &found);
-  if (code == CLPI_CUDA_SUCCESS)
+  FAKE_ENTER(cuDeviceGetMemPool);
+  fake_device *found;
+  code = fake_default_mempool_locked(device, &found);
+  if (!code)
     *mempool = found->mempool;
-  return fake_leave(code);
+  return code;
 }
 
 CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool handle)
 {
-  CUresult code = fake_enter(FAKE_cuDeviceSetMemPool);
-  CUmemoryPool mempool = NULL;
-  fake_device *found = NULL;
-
-  if (code == CLPI_CUDA_SUCCESS)
-    code = fake_default_mempool_locked(device, &found);
-  if (code == CLPI_CUDA_SUCCESS)
-    mempool = fake_mempool_locked(handle);
-  if (code == CLPI_CUDA_SUCCESS && (mempool == NULL || fake_mempool_device(mempool) != device))
-    code = CLPI_CUDA_INVALID_VALUE;
-  if (code == CLPI_CUDA_SUCCESS)
-    found->mempool = mempool;
-  return fake_leave(code);
+  FAKE_ENTER(cuDeviceSetMemPool);
+  fake_device *found;
+  code = fake_default_mempool_locked(device, &found);
+  if (code)
+    return code;
+  CUmemoryPool mempool = fake_mempool_locked(handle);
+  if (!mempool || fake_mempool_device(mempool) != device)
+    return CLPI_CUDA_INVALID_VALUE;
+  found->mempool = mempool;
+  return CLPI_CUDA_SUCCESS;
 }
 
 /* --- attributes --- */
 
-/* CUDA 11.3 has figures. */
-static bool is_known_locked(clpi_cuda_mempool_attribute attribute)
+/* The pool, if it has the attribute. CUDA 11.3 has figures. */
+static CUmemoryPool with_attribute_locked(CUmemoryPool handle,
+                                          clpi_cuda_mempool_attribute attribute)
 {
-  return attribute < CLPI_CUDA_MEMPOOL_RESERVED || fake_version >= 11030;
+  bool is_known = attribute >= CLPI_CUDA_MEMPOOL_REUSE_FOLLOW_EVENTS &&
+                  attribute <= (fake_version >= 11030 ? CLPI_CUDA_MEMPOOL_USED_HIGH
+                                                      : CLPI_CUDA_MEMPOOL_RELEASE_THRESHOLD);
+  CUmemoryPool mempool = fake_mempool_locked(handle);
+  return is_known ? mempool : NULL;
 }
 
-static uint64_t *high_locked(CUmemoryPool mempool, clpi_cuda_mempool_attribute attribute)
+/* NULL: it is a reuse switch. */
+static uint64_t *value_of(CUmemoryPool mempool, clpi_cuda_mempool_attribute attribute)
 {
-  if (attribute == CLPI_CUDA_MEMPOOL_RESERVED_HIGH)
-    return &mempool->reserved_high;
-  return attribute == CLPI_CUDA_MEMPOOL_USED_HIGH ? &mempool->used_high : NULL;
-}
-
-static CUresult set_locked(CUmemoryPool mempool, clpi_cuda_mempool_attribute attribute,
-                           const void *value)
-{
-  uint64_t *high = high_locked(mempool, attribute);
-
-  if (attribute >= CLPI_CUDA_MEMPOOL_REUSE_FOLLOW_EVENTS &&
-      attribute <= CLPI_CUDA_MEMPOOL_REUSE_INTERNAL) {
-    mempool->reuse[attribute - CLPI_CUDA_MEMPOOL_REUSE_FOLLOW_EVENTS] = *(const int *)value != 0;
-    return CLPI_CUDA_SUCCESS;
-  }
-  if (attribute == CLPI_CUDA_MEMPOOL_RELEASE_THRESHOLD) {
-    mempool->threshold = *(const uint64_t *)value;
-    return CLPI_CUDA_SUCCESS;
-  }
-  if (high == NULL || *(const uint64_t *)value != 0)
-    return CLPI_CUDA_INVALID_VALUE;
-  *high = high == &mempool->used_high ? mempool->used : mempool->reserved;
-  return CLPI_CUDA_SUCCESS;
+  uint64_t *const values[] = {&mempool->threshold, &mempool->reserved, &mempool->reserved_high,
+                              &mempool->used, &mempool->used_high};
+  return attribute < CLPI_CUDA_MEMPOOL_RELEASE_THRESHOLD
+             ? NULL
+             : values[attribute - CLPI_CUDA_MEMPOOL_RELEASE_THRESHOLD];
 }
 
 CUresult cuMemPoolSetAttribute(CUmemoryPool handle, clpi_cuda_mempool_attribute attribute,
                                void *value)
 {
-  CUresult code = fake_enter(FAKE_cuMemPoolSetAttribute);
-  CUmemoryPool mempool = code == CLPI_CUDA_SUCCESS ? fake_mempool_locked(handle) : NULL;
-
-  if (code == CLPI_CUDA_SUCCESS &&
-      (mempool == NULL || value == NULL || mempool->imported || !is_known_locked(attribute)))
-    code = CLPI_CUDA_INVALID_VALUE;
-  if (code == CLPI_CUDA_SUCCESS)
-    code = set_locked(mempool, attribute, value);
-  return fake_leave(code);
-}
-
-static CUresult get_locked(CUmemoryPool mempool, clpi_cuda_mempool_attribute attribute, void *value)
-{
-  switch (attribute) {
-  case CLPI_CUDA_MEMPOOL_REUSE_FOLLOW_EVENTS:
-  case CLPI_CUDA_MEMPOOL_REUSE_OPPORTUNISTIC:
-  case CLPI_CUDA_MEMPOOL_REUSE_INTERNAL:
-    *(int *)value = mempool->reuse[attribute - CLPI_CUDA_MEMPOOL_REUSE_FOLLOW_EVENTS];
-    return CLPI_CUDA_SUCCESS;
-  case CLPI_CUDA_MEMPOOL_RELEASE_THRESHOLD:
-    *(uint64_t *)value = mempool->threshold;
-    return CLPI_CUDA_SUCCESS;
-  case CLPI_CUDA_MEMPOOL_RESERVED:
-    *(uint64_t *)value = mempool->reserved;
-    return CLPI_CUDA_SUCCESS;
-  case CLPI_CUDA_MEMPOOL_USED:
-    *(uint64_t *)value = mempool->used;
-    return CLPI_CUDA_SUCCESS;
-  case CLPI_CUDA_MEMPOOL_RESERVED_HIGH:
-  case CLPI_CUDA_MEMPOOL_USED_HIGH:
-    *(uint64_t *)value = *high_locked(mempool, attribute);
-    return CLPI_CUDA_SUCCESS;
-  default:
+  FAKE_ENTER(cuMemPoolSetAttribute);
+  CUmemoryPool mempool = with_attribute_locked(handle, attribute);
+  if (!mempool || mempool->imported)
     return CLPI_CUDA_INVALID_VALUE;
+  uint64_t *number = value_of(mempool, attribute);
+  if (!number) {
+    mempool->reuse[attribute - CLPI_CUDA_MEMPOOL_REUSE_FOLLOW_EVENTS] = *(const int *)value != 0;
+    return CLPI_CUDA_SUCCESS;
   }
+  bool is_peak = number == &mempool->reserved_high || number == &mempool->used_high;
+  if (number != &mempool->threshold && (!is_peak || *(const uint64_t *)value))
+    return CLPI_CUDA_INVALID_VALUE; /* a peak can be set to 0, and becomes what is there */
+  if (!is_peak)
+    *number = *(const uint64_t *)value;
+  else if (fake_defect != FAKECUDA_PEAKS_STAY)
+    *number = number == &mempool->used_high ? mempool->used : mempool->reserved;
+  return CLPI_CUDA_SUCCESS;
 }
 
 CUresult cuMemPoolGetAttribute(CUmemoryPool handle, clpi_cuda_mempool_attribute attribute,
                                void *value)
 {
-  CUresult code = fake_enter(FAKE_cuMemPoolGetAttribute);
-  CUmemoryPool mempool = code == CLPI_CUDA_SUCCESS ? fake_mempool_locked(handle) : NULL;
-
-  if (code == CLPI_CUDA_SUCCESS &&
-      (mempool == NULL || value == NULL || !is_known_locked(attribute)))
-    code = CLPI_CUDA_INVALID_VALUE;
-  if (code == CLPI_CUDA_SUCCESS)
-    code = get_locked(mempool, attribute, value);
-  return fake_leave(code);
+  FAKE_ENTER(cuMemPoolGetAttribute);
+  CUmemoryPool mempool = with_attribute_locked(handle, attribute);
+  if (!mempool)
+    return CLPI_CUDA_INVALID_VALUE;
+  const uint64_t *number = value_of(mempool, attribute);
+  if (number)
+    *(uint64_t *)value = *number;
+  else
+    *(int *)value = mempool->reuse[attribute - CLPI_CUDA_MEMPOOL_REUSE_FOLLOW_EVENTS];
+  return CLPI_CUDA_SUCCESS;
 }
 
 CUresult cuMemPoolTrimTo(CUmemoryPool handle, size_t bytes)
 {
-  CUresult code = fake_enter(FAKE_cuMemPoolTrimTo);
-  CUmemoryPool mempool = code == CLPI_CUDA_SUCCESS ? fake_mempool_locked(handle) : NULL;
-
-  if (code == CLPI_CUDA_SUCCESS && (mempool == NULL || mempool->imported))
-    code = CLPI_CUDA_INVALID_VALUE;
-  if (code == CLPI_CUDA_SUCCESS)
+  FAKE_ENTER(cuMemPoolTrimTo);
+  CUmemoryPool mempool = fake_mempool_locked(handle);
+  if (!mempool || mempool->imported)
+    return CLPI_CUDA_INVALID_VALUE;
+  if (fake_defect != FAKECUDA_TRIMS_DO_NOTHING)
     fake_mempool_release_locked(mempool, bytes);
-  return fake_leave(code);
+  return CLPI_CUDA_SUCCESS;
 }
 
 /* --- access --- */
 
-static CUresult check_access_locked(CUmemoryPool mempool, const CUmemAccessDesc *access)
+CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *access, size_t count)
 {
-  const fake_device *device = fake_device_locked(access->location.id);
-  int home = mempool->props.location.type == CLPI_CUDA_LOCATION_DEVICE ? mempool->props.location.id
-                                                                       : access->location.id;
-
-  if (access->location.type != CLPI_CUDA_LOCATION_DEVICE || device == NULL)
+  FAKE_ENTER(cuMemPoolSetAccess);
+  CUmemoryPool mempool = fake_mempool_locked(handle);
+  int device = access->location.id;
+  if (!mempool || count != 1 || access->location.type != CLPI_CUDA_LOCATION_DEVICE ||
+      !fake_device_locked(device))
     return CLPI_CUDA_INVALID_VALUE;
   if (access->flags == CLPI_CUDA_ACCESS_READ)
     return CLPI_CUDA_NOT_SUPPORTED;
   if (access->flags != CLPI_CUDA_ACCESS_NONE && access->flags != CLPI_CUDA_ACCESS_READ_WRITE)
     return CLPI_CUDA_INVALID_VALUE;
-  if (access->flags == CLPI_CUDA_ACCESS_NONE && fake_mempool_device(mempool) == access->location.id)
-    return CLPI_CUDA_INVALID_DEVICE; /* its own device keeps it */
-  return fake_can_access_locked(access->location.id, home) ? CLPI_CUDA_SUCCESS
-                                                           : CLPI_CUDA_INVALID_DEVICE;
-}
-
-CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *accesses, size_t count)
-{
-  CUresult code = fake_enter(FAKE_cuMemPoolSetAccess);
-  CUmemoryPool mempool = code == CLPI_CUDA_SUCCESS ? fake_mempool_locked(handle) : NULL;
-
-  if (code == CLPI_CUDA_SUCCESS && mempool == NULL)
-    code = CLPI_CUDA_INVALID_VALUE;
-  for (size_t i = 0; code == CLPI_CUDA_SUCCESS && i < count; i++)
-    code = check_access_locked(mempool, &accesses[i]);
-  for (size_t i = 0; code == CLPI_CUDA_SUCCESS && i < count; i++)
-    mempool->access[accesses[i].location.id] = accesses[i].flags;
-  return fake_leave(code);
+  bool of_device = mempool->props.location.type == CLPI_CUDA_LOCATION_DEVICE;
+  int home = of_device ? mempool->props.location.id : device;
+  bool keeps = of_device && home == device && access->flags == CLPI_CUDA_ACCESS_NONE;
+  if (keeps || !fake_can_access_locked(device, home)) /* its own device keeps it */
+    return CLPI_CUDA_INVALID_DEVICE;
+  if (fake_defect != FAKECUDA_ACCESS_IS_FORGOTTEN)
+    mempool->access[device] = access->flags;
+  return CLPI_CUDA_SUCCESS;
 }
 
 CUresult cuMemPoolGetAccess(clpi_cuda_access_flags *flags, CUmemoryPool handle,
                             CUmemLocation *location)
 {
-  CUresult code = fake_enter(FAKE_cuMemPoolGetAccess);
-  CUmemoryPool mempool = code == CLPI_CUDA_SUCCESS ? fake_mempool_locked(handle) : NULL;
-
-  if (code == CLPI_CUDA_SUCCESS &&
-      (mempool == NULL || location->type != CLPI_CUDA_LOCATION_DEVICE ||
-       fake_device_locked(location->id) == NULL))
-    code = CLPI_CUDA_INVALID_VALUE;
-  if (code == CLPI_CUDA_SUCCESS)
-    *flags = mempool->access[location->id];
-  return fake_leave(code);
+  FAKE_ENTER(cuMemPoolGetAccess);
+  CUmemoryPool mempool = fake_mempool_locked(handle);
+  if (!mempool || location->type != CLPI_CUDA_LOCATION_DEVICE || !fake_device_locked(location->id))
+    return CLPI_CUDA_INVALID_VALUE;
+  *flags = mempool->access[location->id];
+  return CLPI_CUDA_SUCCESS;
 }

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 
 struct CUstream_st fake_streams[FAKE_MOST_STREAMS];
-bool fake_reuse_handles;
 
+#define EACH_STREAM(it) (CUstream it = fake_streams; it < fake_streams + FAKE_MOST_STREAMS; it++)
+
+static bool reuses_handles;
 static uint64_t endings;
 static bool stopping; /* for a reset: threads end */
 
@@ -18,79 +20,63 @@ static pthread_once_t at_thread_end_once = PTHREAD_ONCE_INIT;
 
 /* --- a stream's thread --- */
 
-static bool may_go_on_locked(const struct CUstream_st *stream)
-{
-  return stream->first != NULL && !stream->held && fake_is_done_locked(stream->first->after);
-}
-
-static void delete_command(fake_command *command)
-{
-  free(command->known);
-  free(command->staged);
-  free(command);
-}
-
 static void run_host_function_locked(const fake_command *command)
 {
-  fake_observe_locked(command->known);
-  fake_unlock_it();
+  fake_clock_join(&fake_observed, command->known);
+  pthread_mutex_unlock(&fake_lock);
   fake_in_host_function = true;
   command->host_function(command->user_data);
   fake_in_host_function = false;
-  fake_lock_it();
+  pthread_mutex_lock(&fake_lock);
 }
 
 static void do_next_locked(CUstream stream)
 {
   fake_command *command = stream->first;
-
-  if (command->run_locked != NULL)
+  if (command->run_locked)
     command->run_locked(command);
-  if (command->host_function != NULL)
+  if (command->host_function)
     run_host_function_locked(command);
   stream->first = command->next;
-  if (stream->first == NULL)
+  if (!stream->first)
     stream->end = &stream->first;
   stream->done++;
-  if (stream->state == FAKE_ENDING && stream->first == NULL)
+  if (stream->state == FAKE_ENDING && !stream->first)
     stream->state = FAKE_UNUSED;
-  delete_command(command);
+  free(command->known);
+  free(command);
   pthread_cond_broadcast(&fake_progress);
 }
 
 static void *work_off(void *argument)
 {
   CUstream stream = argument;
-
-  fake_lock_it();
-  while (!stopping) {
-    if (may_go_on_locked(stream))
+  FAKE_LOCK;
+  while (!stopping)
+    if (stream->first && !stream->held && fake_is_done_locked(stream->first->after))
       do_next_locked(stream);
     else
       pthread_cond_wait(&fake_progress, &fake_lock);
-  }
-  fake_unlock_it();
   return NULL;
 }
 
 /* --- making and ending --- */
 
+/* What ended longest ago, or last. */
 static CUstream unused_locked(void)
 {
   CUstream best = NULL;
-
-  for (CUstream stream = fake_streams; stream < fake_streams + FAKE_MOST_STREAMS; stream++)
-    if (stream->state == FAKE_UNUSED &&
-        (best == NULL || (stream->ended > best->ended) == fake_reuse_handles))
-      best = stream;
+  for
+    EACH_STREAM(it)
+  if (it->state == FAKE_UNUSED && (!best || (it->ended > best->ended) == reuses_handles))
+    best = it;
   return best;
 }
 
 CUstream fake_stream_new_locked(CUcontext ctx, fake_stream_kind kind, bool blocking)
 {
   CUstream stream = unused_locked();
-
-  if (stream == NULL) {
+  if (!stream) {
     (void)fake_violation_locked(0, "more than %d streams", FAKE_MOST_STREAMS);
     return NULL;
   }
@@ -108,22 +94,23 @@ CUstream fake_stream_new_locked(CUcontext ctx, fake_stream_kind kind, bool block
 
 void fake_stream_end_locked(CUstream stream)
 {
-  stream->state = stream->first != NULL ? FAKE_ENDING : FAKE_UNUSED;
+  stream->state = stream->first ? FAKE_ENDING : FAKE_UNUSED;
   stream->ended = ++endings;
 }
 
 void fake_streams_end_of_locked(const struct CUctx_st *ctx)
 {
-  for (CUstream stream = fake_streams; stream < fake_streams + FAKE_MOST_STREAMS; stream++)
-    if (stream->state == FAKE_LIVE && stream->ctx == ctx)
-      fake_stream_end_locked(stream);
+  for
+    EACH_STREAM(it)
+  if (it->state == FAKE_LIVE && it->ctx == ctx)
+    fake_stream_end_locked(it);
 }
 
 /* --- the default streams --- */
 
 static CUstream legacy_locked(CUcontext ctx)
 {
-  if (ctx->legacy == NULL)
+  if (!ctx->legacy)
     ctx->legacy = fake_stream_new_locked(ctx, FAKE_LEGACY, false);
   return ctx->legacy;
 }
@@ -131,12 +118,11 @@ static CUstream legacy_locked(CUcontext ctx)
 static void end_streams_of_thread(void *unused)
 {
   (void)unused;
-  fake_lock_it();
-  for (CUstream stream = fake_streams; stream < fake_streams + FAKE_MOST_STREAMS; stream++)
-    if (stream->state == FAKE_LIVE && stream->kind == FAKE_PER_THREAD &&
-        stream->owner == own_number)
-      fake_stream_end_locked(stream);
-  fake_unlock_it();
+  FAKE_LOCK;
+  for
+    EACH_STREAM(it)
+  if (it->state == FAKE_LIVE && it->kind == FAKE_PER_THREAD && it->owner == own_number)
+    fake_stream_end_locked(it);
 }
 
 static void make_key(void)
@@ -145,47 +131,42 @@ static void make_key(void)
     abort();
 }
 
-static void number_thread_locked(void)
-{
-  if (own_number != 0)
-    return;
-  own_number = ++thread_count;
-  pthread_once(&at_thread_end_once, make_key);
-  pthread_setspecific(at_thread_end, &thread_count); /* anything but NULL */
-}
-
 static CUstream per_thread_locked(CUcontext ctx)
 {
-  number_thread_locked();
-  for (CUstream stream = fake_streams; stream < fake_streams + FAKE_MOST_STREAMS; stream++)
-    if (stream->state == FAKE_LIVE && stream->kind == FAKE_PER_THREAD && stream->ctx == ctx &&
-        stream->owner == own_number)
-      return stream;
+  if (!own_number) {
+    own_number = ++thread_count;
+    pthread_once(&at_thread_end_once, make_key);
+    pthread_setspecific(at_thread_end, &thread_count); /* anything but NULL */
+  }
+  for
+    EACH_STREAM(it)
+  if (it->state == FAKE_LIVE && it->kind == FAKE_PER_THREAD && it->ctx == ctx &&
+      it->owner == own_number)
+    return it;
   return fake_stream_new_locked(ctx, FAKE_PER_THREAD, true);
 }
 
 static bool is_place(CUstream handle)
 {
-  for (CUstream stream = fake_streams; stream < fake_streams + FAKE_MOST_STREAMS; stream++)
-    if (stream == handle)
-      return true;
+  for
+    EACH_STREAM(it)
+  if (it == handle)
+    return true;
   return false;
 }
 
 CUstream fake_stream_locked(CUstream handle, CUresult *code)
 {
-  if (handle == NULL || handle == FAKECUDA_STREAM_LEGACY || handle == FAKECUDA_STREAM_PER_THREAD) {
-    CUcontext ctx = fake_current_locked("a default stream");
-
-    *code = ctx != NULL ? CLPI_CUDA_SUCCESS : CLPI_CUDA_INVALID_CONTEXT;
-    if (ctx == NULL)
+  if (!handle || handle == FAKECUDA_STREAM_LEGACY || handle == FAKECUDA_STREAM_PER_THREAD) {
+    CUcontext ctx = fake_current_locked();
+    *code = ctx ? CLPI_CUDA_SUCCESS : CLPI_CUDA_INVALID_CONTEXT;
+    if (!ctx)
       return NULL;
     return handle == FAKECUDA_STREAM_PER_THREAD ? per_thread_locked(ctx) : legacy_locked(ctx);
   }
-  if (is_place(handle) && handle->state == FAKE_LIVE && handle->kind == FAKE_CREATED) {
-    *code = CLPI_CUDA_SUCCESS;
+  *code = CLPI_CUDA_SUCCESS;
+  if (is_place(handle) && handle->state == FAKE_LIVE && handle->kind == FAKE_CREATED)
     return handle;
-  }
   *code = fake_violation_locked(CLPI_CUDA_INVALID_HANDLE, "a stream that is none, or is no more");
   return NULL;
 }
@@ -207,39 +188,37 @@ static void wait_for_all_of_locked(CUstream stream, CUstream earlier)
 void fake_begin_locked(CUstream stream)
 {
   CUstream legacy = stream->ctx->legacy;
-
   fake_clock_join(&stream->clock, &fake_observed);
-  if (stream->blocking && legacy != NULL)
-    wait_for_all_of_locked(stream, legacy);
-  if (stream->kind != FAKE_LEGACY)
+  if (fake_defect == FAKECUDA_LEGACY_STREAM_IS_LIKE_ANY)
     return;
-  for (CUstream other = fake_streams; other < fake_streams + FAKE_MOST_STREAMS; other++)
-    if (other->state != FAKE_UNUSED && other->blocking && other->ctx == stream->ctx)
-      wait_for_all_of_locked(stream, other);
+  if (stream->blocking && legacy)
+    wait_for_all_of_locked(stream, legacy);
+  for
+    EACH_STREAM(it)
+  if (stream->kind == FAKE_LEGACY && it->state != FAKE_UNUSED && it->blocking &&
+      it->ctx == stream->ctx)
+    wait_for_all_of_locked(stream, it);
 }
 
 uint64_t fake_give_locked(CUstream stream, const fake_command *command)
 {
   fake_command *copy = fake_new(sizeof(*copy));
-
   *copy = *command;
   copy->next = NULL;
   *stream->end = copy;
   stream->end = &copy->next;
   stream->given++;
   stream->clock.of[stream - fake_streams] = stream->given;
-  if (!stream->has_thread) {
-    if (pthread_create(&stream->thread, NULL, work_off, stream) != 0)
-      abort();
-    stream->has_thread = true;
-  }
+  if (!stream->has_thread && pthread_create(&stream->thread, NULL, work_off, stream) != 0)
+    abort();
+  stream->has_thread = true;
   pthread_cond_broadcast(&fake_progress);
   return stream->given;
 }
 
 void fake_reach_locked(fake_point point)
 {
-  while (!fake_is_done_locked(point))
+  while (!fake_is_done_locked(point) && fake_defect != FAKECUDA_HOST_DOES_NOT_WAIT)
     pthread_cond_wait(&fake_progress, &fake_lock);
 }
 
@@ -249,7 +228,7 @@ void fake_reach_all_locked(const struct CUctx_st *ctx)
   fake_clock clock = {{0}};
 
   for (size_t i = 0; i < FAKE_MOST_STREAMS; i++) {
-    if (fake_streams[i].state == FAKE_UNUSED || (ctx != NULL && fake_streams[i].ctx != ctx))
+    if (fake_streams[i].state == FAKE_UNUSED || fake_streams[i].ctx != ctx)
       continue;
     given[i] = fake_streams[i].given;
     fake_clock_join(&clock, &fake_streams[i].clock);
@@ -261,36 +240,42 @@ void fake_reach_all_locked(const struct CUctx_st *ctx)
 
 /* --- a reset --- */
 
-void fake_streams_check_locked(void)
+/* Streams that are held go on. */
+void fake_streams_finish_locked(void)
 {
-  for (CUstream stream = fake_streams; stream < fake_streams + FAKE_MOST_STREAMS; stream++)
-    if (stream->state == FAKE_LIVE && stream->kind == FAKE_CREATED)
-      (void)fake_violation_locked(0, "a stream was not destroyed");
+  for
+    EACH_STREAM(it)
+  it->held = false;
+  pthread_cond_broadcast(&fake_progress);
+  for
+    EACH_STREAM(it)
+    {
+      while (it->first)
+        pthread_cond_wait(&fake_progress, &fake_lock);
+      fake_clock_join(&fake_observed, &it->clock);
+    }
+  fake_mempools_settle_locked();
 }
 
-/* Without the lock, which the threads need to end. */
-static void join_threads_locked(void)
+/* The threads need the lock to end. */
+void fake_streams_reset_locked(void)
 {
   stopping = true;
   pthread_cond_broadcast(&fake_progress);
-  for (CUstream stream = fake_streams; stream < fake_streams + FAKE_MOST_STREAMS; stream++) {
-    if (!stream->has_thread)
-      continue;
-    fake_unlock_it();
-    pthread_join(stream->thread, NULL);
-    fake_lock_it();
-    stream->has_thread = false;
-  }
-  stopping = false;
-}
-
-void fake_streams_reset_locked(void)
-{
-  join_threads_locked();
-  for (size_t i = 0; i < FAKE_MOST_STREAMS; i++)
-    fake_streams[i] = (struct CUstream_st){.ctx = NULL};
+  for
+    EACH_STREAM(it)
+    {
+      if (it->state == FAKE_LIVE && it->kind == FAKE_CREATED)
+        (void)fake_violation_locked(0, "a stream was not destroyed");
+      if (it->has_thread) {
+        pthread_mutex_unlock(&fake_lock);
+        pthread_join(it->thread, NULL);
+        pthread_mutex_lock(&fake_lock);
+      }
+      *it = (struct CUstream_st){.ctx = NULL};
+    }
   fake_observed = (fake_clock){{0}};
-  fake_reuse_handles = false;
+  stopping = reuses_handles = false;
   endings = 0;
 }
 
@@ -300,22 +285,17 @@ void fake_streams_reset_locked(void)
 static CUstream found_locked(CUstream handle)
 {
   CUresult code;
-
-  if (is_place(handle) && handle->state == FAKE_ENDING)
-    return handle;
-  return fake_stream_locked(handle, &code);
+  return is_place(handle) && handle->state == FAKE_ENDING ? handle
+                                                          : fake_stream_locked(handle, &code);
 }
 
 static void set_held(CUstream handle, bool held)
 {
-  CUstream stream;
-
-  fake_lock_it();
-  stream = found_locked(handle);
-  if (stream != NULL)
+  FAKE_LOCK;
+  CUstream stream = found_locked(handle);
+  if (stream)
     stream->held = held;
   pthread_cond_broadcast(&fake_progress);
-  fake_unlock_it();
 }
 
 void fakecuda_hold(CUstream stream)
@@ -330,20 +310,13 @@ void fakecuda_go_on(CUstream stream)
 
 size_t fakecuda_commands_left(CUstream handle)
 {
-  CUstream stream;
-  size_t left = 0;
-
-  fake_lock_it();
-  stream = found_locked(handle);
-  if (stream != NULL)
-    left = (size_t)(stream->given - stream->done);
-  fake_unlock_it();
-  return left;
+  FAKE_LOCK;
+  CUstream stream = found_locked(handle);
+  return stream ? (size_t)(stream->given - stream->done) : 0;
 }
 
 void fakecuda_reuse_stream_handles(bool reuse)
 {
-  fake_lock_it();
-  fake_reuse_handles = reuse;
-  fake_unlock_it();
+  FAKE_LOCK;
+  reuses_handles = reuse;
 }

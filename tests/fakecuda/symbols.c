@@ -4,57 +4,26 @@
 
 #include <string.h>
 
+enum { LEGACY_STREAM = 1 }; /* CU_GET_PROC_ADDRESS_LEGACY_STREAM */
 enum { FOUND = 0, NOT_FOUND = 1, VERSION_NOT_SUFFICIENT = 2 }; /* CUdriverProcAddressQueryResult */
-
-static void *find_locked(const char *symbol, int version, clpi_cuda_symbol_status *status)
-{
-  void *address = NULL;
-
-  *status = NOT_FOUND;
-  for (int i = 0; i < FAKE_CALLS; i++) {
-    const fake_function *function = &fake_functions[i];
-
-    if (strcmp(function->name, symbol) != 0 || fake_is_hidden_locked(symbol))
-      continue;
-    *status = VERSION_NOT_SUFFICIENT;
-    if (function->version > version || function->version > fake_version)
-      continue;
-    *status = FOUND;
-    memcpy(&address, &function->address, sizeof(address)); /* POSIX has them the same size */
-  }
-  return address;
-}
 
 CUresult cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags,
                           clpi_cuda_symbol_status *status)
 {
-  CUresult code = fake_enter(FAKE_cuGetProcAddress);
-  clpi_cuda_symbol_status found;
-
-  (void)flags; /* default streams are the legacy one in all functions here */
-  if (code == CLPI_CUDA_SUCCESS) {
-    *function = find_locked(symbol, version, &found);
-    if (status != NULL)
-      *status = found;
+  FAKE_ENTER(cuGetProcAddress);
+  if (flags != LEGACY_STREAM)
+    return fake_violation_locked(CLPI_CUDA_INVALID_VALUE, "functions with other default streams");
+  *function = NULL;
+  *status = NOT_FOUND;
+  for (const fake_function *it = fake_functions; it < fake_functions + FAKE_CALLS; it++) {
+    if (strcmp(it->name, symbol) != 0 || fake_is_hidden_locked(symbol))
+      continue;
+    bool is_known = it->version <= version && it->version <= fake_version;
+    *status = is_known ? FOUND : VERSION_NOT_SUFFICIENT;
+    if (is_known)
+      memcpy(function, &it->address, sizeof(*function)); /* POSIX has them the same size */
   }
-  return fake_leave(code);
-}
-
-/* --- as of older versions --- */
-
-#undef cuGetProcAddress
-CUresult cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags);
-
-/* CUDA 11.3's. What is not found is an error here. */
-CUresult cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags)
-{
-  clpi_cuda_symbol_status found;
-
-  (void)flags;
-  fake_lock_it();
-  *function = find_locked(symbol, version, &found);
-  fake_unlock_it();
-  return *function != NULL ? CLPI_CUDA_SUCCESS : CLPI_CUDA_INVALID_VALUE;
+  return CLPI_CUDA_SUCCESS;
 }
 
 /* The driver has functions by the plain names, too, with other parameters or another meaning. */
@@ -62,7 +31,6 @@ CUresult cuGetProcAddress(const char *symbol, void **function, int version, uint
 #undef cuDevicePrimaryCtxRelease
 #undef cuCtxPushCurrent
 #undef cuCtxPopCurrent
-#undef cuMemGetInfo
 #undef cuStreamDestroy
 #undef cuEventDestroy
 #undef cuMemAlloc
@@ -71,14 +39,13 @@ CUresult cuGetProcAddress(const char *symbol, void **function, int version, uint
   CUresult name(void);                                                                             \
   CUresult name(void)                                                                              \
   {                                                                                                \
-    fake_lock_it();                                                                                \
-    return fake_leave(fake_violation_locked(CLPI_CUDA_NOT_SUPPORTED, "the first form of " #name)); \
+    FAKE_LOCK;                                                                                     \
+    return fake_violation_locked(CLPI_CUDA_NOT_SUPPORTED, "the first form of " #name);             \
   }
 OLD_FUNCTION(cuDeviceTotalMem)
 OLD_FUNCTION(cuDevicePrimaryCtxRelease)
 OLD_FUNCTION(cuCtxPushCurrent)
 OLD_FUNCTION(cuCtxPopCurrent)
-OLD_FUNCTION(cuMemGetInfo)
 OLD_FUNCTION(cuStreamDestroy)
 OLD_FUNCTION(cuEventDestroy)
 OLD_FUNCTION(cuMemAlloc)

@@ -6,19 +6,18 @@
 
 void fake_uses_drop(fake_range *range)
 {
-  while (range->uses != NULL) {
+  while (range->uses) {
     fake_use *use = range->uses;
-
     range->uses = use->next;
     free(use);
   }
 }
 
-bool fake_uses_precede_locked(const fake_range *range, const fake_clock *clock, const char *what)
+bool fake_uses_precede_locked(const fake_range *range, const fake_clock *clock)
 {
-  for (const fake_use *use = range->uses; use != NULL; use = use->next)
+  for (const fake_use *use = range->uses; use; use = use->next)
     if (!fake_clock_has(clock, use->point)) {
-      (void)fake_violation_locked(0, "%s while another stream may still use the memory", what);
+      (void)fake_violation_locked(0, "memory is freed while another stream may still use it");
       return false;
     }
   return true;
@@ -41,11 +40,8 @@ static bool covers(const fake_use *later, const fake_use *earlier)
 static void add_locked(fake_range *range, const fake_use *added, const fake_clock *clock)
 {
   fake_use **link = &range->uses;
-  fake_use *copy = fake_new(sizeof(*copy));
-
-  while (*link != NULL) {
+  while (*link) {
     fake_use *use = *link;
-
     if (covers(added, use) && fake_clock_has(clock, use->point)) {
       *link = use->next;
       free(use);
@@ -53,33 +49,32 @@ static void add_locked(fake_range *range, const fake_use *added, const fake_cloc
       link = &use->next;
     }
   }
+  fake_use *copy = fake_new(sizeof(*copy));
   *copy = *added;
   copy->next = range->uses;
   range->uses = copy;
 }
 
-static bool is_allowed_locked(const fake_range *range, const fake_use *wanted,
-                              const fake_clock *clock)
+/* Why the stream must not use the memory so; NULL: it may. */
+static const char *why_not_locked(CUstream stream, const fake_segment *segment,
+                                  const fake_range *range, const fake_use *wanted)
 {
-  if (!fake_clock_has(clock, range->point)) {
-    (void)fake_violation_locked(0, "memory is used on a stream that is not ordered after its "
-                                   "allocation");
-    return false;
-  }
-  for (const fake_use *use = range->uses; use != NULL; use = use->next)
+  bool has_access = segment->mempool ? segment->mempool->access[stream->ctx->device] ==
+                                           CLPI_CUDA_ACCESS_READ_WRITE
+                                     : fake_can_access_locked(stream->ctx->device, segment->device);
+  if (range->state != FAKE_IN_USE)
+    return "a stream uses memory that is free";
+  if (wanted->bytes > range->asked || wanted->offset > range->asked - wanted->bytes)
+    return "a stream uses memory past the end of its allocation";
+  if (!has_access)
+    return "a device has no access to the memory";
+  if (!fake_clock_has(&stream->clock, range->point))
+    return "memory is used on a stream that is not ordered after its allocation";
+  for (const fake_use *use = range->uses; use; use = use->next)
     if ((use->writes || wanted->writes) && overlap(use, wanted) &&
-        !fake_clock_has(clock, use->point)) {
-      (void)fake_violation_locked(0, "two streams use the same memory without order");
-      return false;
-    }
-  return true;
-}
-
-static bool has_access_locked(const fake_segment *segment, CUdevice device)
-{
-  if (segment->mempool != NULL)
-    return fake_mempool_allows(segment->mempool, device);
-  return fake_can_access_locked(device, segment->device);
+        !fake_clock_has(&stream->clock, use->point))
+      return "two streams use the same memory without order";
+  return NULL;
 }
 
 unsigned char *fake_use_locked(CUstream stream, CUdeviceptr pointer, size_t bytes, bool writes)
@@ -87,28 +82,16 @@ unsigned char *fake_use_locked(CUstream stream, CUdeviceptr pointer, size_t byte
   fake_segment *segment;
   fake_range *range;
   fake_use use = {.bytes = bytes, .writes = writes, .point = {stream, stream->given + 1}};
-  size_t offset;
+  const char *why_not = "a stream uses what is no device memory";
 
-  if (!fake_find_locked(pointer, &segment, &range)) {
-    (void)fake_violation_locked(0, "a stream uses what is no device memory");
+  if (fake_find_locked(pointer, &segment, &range)) {
+    use.offset = pointer - fake_address(segment, range);
+    why_not = why_not_locked(stream, segment, range, &use);
+  }
+  if (why_not) {
+    (void)fake_violation_locked(0, "%s", why_not);
     return NULL;
   }
-  offset = pointer - (uintptr_t)segment->device_address;
-  use.offset = offset - range->offset;
-  if (range->state != FAKE_IN_USE) {
-    (void)fake_violation_locked(0, "a stream uses memory that is free");
-    return NULL;
-  }
-  if (bytes > range->asked || use.offset > range->asked - bytes) {
-    (void)fake_violation_locked(0, "a stream uses memory past the end of its allocation");
-    return NULL;
-  }
-  if (!has_access_locked(segment, stream->ctx->device)) {
-    (void)fake_violation_locked(0, "device %d has no access to the memory", stream->ctx->device);
-    return NULL;
-  }
-  if (!is_allowed_locked(range, &use, &stream->clock))
-    return NULL;
   add_locked(range, &use, &stream->clock);
-  return segment->bytes_at + offset;
+  return segment->bytes_at + range->offset + use.offset;
 }

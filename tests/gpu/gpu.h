@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests on a GPU: the real driver, which the tests call themselves, too. Each runs in one process,
- * as CUDA does not survive a fork, and exits 77 where there is no driver or no device. */
+/* What holds on each CUDA driver. The cases in this folder are built into two programs:
+ *
+ *   tests/gpu/test_gpu     on NVIDIA's driver; exits with 77 where there is none, or no device
+ *   tests/cuda/test_cuda   on the fake one
+ *
+ * Each runs in one process, as CUDA does not survive a fork. The device is the first that the
+ * driver shows; CUDA_VISIBLE_DEVICES chooses it. */
 #ifndef CLPT_GPU_H
 #define CLPT_GPU_H
 
@@ -10,7 +15,8 @@
 #include <clpool/cuda_mempool.h>
 #include <clpool/pool.h>
 #include <semaphore.h>
-#include <stdbool.h>
+
+enum { CLPT_MIB = 1 << 20 };
 
 /** The driver's functions. */
 #define CLPT_GPU_MEMBER(name, suffix, version, parameters) CUresult(*name) parameters;
@@ -28,20 +34,41 @@ extern clpt_gpu_calls cu;
     ck_assert_msg(clpt_code_ == CLPI_CUDA_SUCCESS, "%s gave %d", #call, clpt_code_);               \
   } while (0)
 
-/** As clpt_run; 77, with a line that says why, where there are fewer than `devices` of them. */
-int clpt_gpu_run(Suite *suite, int devices);
+/** main() of both programs. `library` is the driver's file; `add` (or NULL) adds a program's own
+ * cases. `reset` (or NULL) is called before and after each test. */
+int clpt_gpu_main(int argument_count, char **arguments, const char *library,
+                  void (*add)(Suite *suite), void (*reset)(void));
 
-/** Loads the driver's functions. False: there is no driver. */
-bool clpt_gpu_load(void);
+/** @name The cases, a file each @{ */
+void clpt_gpu_add_driver(Suite *suite);
+void clpt_gpu_add_allocator(Suite *suite);
+void clpt_gpu_add_async_pool(Suite *suite);
+void clpt_gpu_add_capture(Suite *suite);
+void clpt_gpu_add_mempool(Suite *suite);
+void clpt_gpu_add_two(Suite *suite);
+void clpt_gpu_add_share(Suite *suite);
+/** @} */
+
+/** Starts the other process of the share case. Before the first call of CUDA. */
+void clpt_gpu_start_importer(void);
+/** main() of that process. */
+int clpt_gpu_import(void (*reset)(void));
+
+/** A case in each of whose tests the device's primary context is current. */
+TCase *clpt_gpu_case(Suite *suite, const char *name);
+
+/** Streams of that context, new for each test, which the legacy one does not wait for. */
+extern CUstream clpt_stream, clpt_other;
 
 /** Retains the device's primary context and makes it current; the other way round. */
 void clpt_gpu_open(CUdevice device);
 void clpt_gpu_close(CUdevice device);
 
-/** A stream of the current context that the legacy one does not wait for. */
+/** A stream like clpt_stream, which the test destroys. */
 CUstream clpt_gpu_stream(void);
 
-/** Stops a stream before all that it is given from now on, until it may go on. */
+/** Stops a stream before all that it is given from now on, until it may go on, or the test ends.
+ * The semaphore is static: a test that fails may leave it behind. */
 void clpt_gpu_stop(sem_t *may_go_on, CUstream stream);
 void clpt_gpu_go(sem_t *may_go_on);
 

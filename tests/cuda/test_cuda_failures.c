@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+/* One table of all calls that use CUDA's driver. In each, the driver's first call fails, then the
+ * second one, and so on, and then each allocation of host memory. The call tells which failed, and
+ * with which code; it leaves its out-pointer, the current context and the thread's capture mode as
+ * promised, loses nothing, and works when it is made again. */
+#include "core/allocator/allocator.h"
+#include "support/cuda_device.h"
+#include "support/cuda_memory.h"
+#include "support/host_failures.h"
+#include "support/pools.h"
+#include "support/suite.h"
+
+#include <stdalign.h>
+#include <unistd.h>
+
+enum { BYTES = 100000, DEVICES = 2 };
+static const size_t TOO_MUCH = (size_t)2 << 30;
+
+/* --- what the calls use, new for each --- */
+
+static clpt_cuda cuda[DEVICES]; /* no context is current */
+static CUstream home, second;   /* of device 0 */
+static clp_allocator *allocator;
+static clp_memory memory; /* of the allocator */
+static void *mark;        /* of the allocator, on `second` */
+static clp_cuda_mempool own[DEVICES], imported;
+static clp_cuda_shared_pointer shared; /* tells of `exported` */
+static unsigned long long exported;    /* of own[0] */
+static clp_cuda_async_pool *pool, *limited;
+static unsigned long long pointer; /* of `pool` */
+static int fd;                     /* of own[0] */
+
+static void make_mempools(void)
+{
+  clp_cuda_mempool_options options = CLP_CUDA_MEMPOOL_OPTIONS_INIT;
+
+  options.handle_types = CLP_CUDA_HANDLE_POSIX_FD;
+  for (options.device = 0; options.device < DEVICES; options.device++)
+    clpt_ok(clp_cuda_mempool_create(&options, &own[options.device]));
+  exported = clpt_cuda_allocated(&cuda[0], own[0], BYTES);
+  clpt_ok(clp_cuda_mempool_export_fd(own[0], &fd));
+  clpt_ok(clp_cuda_mempool_import_fd(fd, &imported));
+  clpt_ok(clp_cuda_pointer_export(exported, &shared));
+}
+
+static void setup(void)
+{
+  fakecuda_reset();
+  for (int i = 0; i < DEVICES; i++)
+    clpt_cuda_open(&cuda[i], i);
+  home = cuda[0].streams[0];
+  second = cuda[0].streams[1];
+  allocator = clpt_cuda_allocator(0, home);
+  clpt_ok(clp_allocator_allocate(allocator, BYTES, &memory));
+  clpt_ok(allocator->ops.mark_create(allocator->self, second, &mark));
+  make_mempools();
+  clpt_ok(clp_cuda_async_pool_create(NULL, &pool));
+  clpt_ok(clp_cuda_async_pool_malloc(pool, BYTES, home, &pointer));
+  clpt_ok(clp_cuda_async_pool_create(NULL, &limited));
+  clpt_ok(clp_cuda_async_pool_set_limit(limited, BYTES * 2, 0));
+}
+
+static void teardown(void)
+{
+  ck_assert_ptr_null(clpt_cuda_current());
+  clp_cuda_async_pool_release(limited);
+  clpt_ok(clp_cuda_async_pool_free(pool, pointer, home));
+  clp_cuda_async_pool_release(pool);
+  clpt_ok(clp_cuda_mempool_destroy(imported));
+  close(fd);
+  if (exported)
+    clpt_cuda_freed(&cuda[0], exported);
+  for (int i = 0; i < DEVICES; i++)
+    clpt_ok(clp_cuda_mempool_destroy(own[i]));
+  allocator->ops.mark_destroy(allocator->self, mark);
+  clpt_ok(clp_allocator_free(allocator, memory, BYTES));
+  clp_allocator_release(allocator);
+  ck_assert_uint_eq(fakecuda_live_allocations(), 0);
+  for (int i = 0; i < DEVICES; i++)
+    clpt_cuda_close(&cuda[i]);
+  fakecuda_reset();
+}
+
+/* --- out-pointers --- */
+
+static alignas(max_align_t) unsigned char out[64]; /* what the call's one points to */
+static unsigned char expected[sizeof(out)];        /* what must be there if it fails */
+
+static void *out_of(size_t bytes, int byte)
+{
+  memset(out, 0xEE, sizeof(out));
+  memset(expected, 0xEE, sizeof(expected));
+  memset(expected, byte, bytes);
+  return out;
+}
+
+static clp_cuda_mempool_usage *usage_out(void)
+{
+  size_t size = sizeof(clp_cuda_mempool_usage);
+  out_of(0, 0);
+  memcpy(expected, &size, sizeof(size));
+  return memcpy(out, &size, sizeof(size));
+}
+
+#define OBJECT     out_of(sizeof(void *), 0) /* becomes NULL */
+#define DESCRIPTOR out_of(sizeof(int), 0xFF) /* becomes -1 */
+#define VALUE      out_of(0, 0)              /* is left alone */
+#define MADE(type) (*(type *)(void *)out)
+
+/* --- taking back what a call has made --- */
+
+static void end_allocator(void)
+{
+  clp_allocator_release(MADE(clp_allocator *));
+}
+
+static void end_memory(void)
+{
+  clpt_ok(clp_allocator_free(allocator, MADE(clp_memory), BYTES));
+}
+
+static void end_mark(void)
+{
+  allocator->ops.mark_destroy(allocator->self, MADE(void *));
+}
+
+static void end_mempool(void)
+{
+  clpt_ok(clp_cuda_mempool_destroy(MADE(clp_cuda_mempool)));
+}
+
+static void end_fd(void)
+{
+  close(MADE(int));
+}
+
+static void end_import(void)
+{
+  clpt_cuda_freed(&cuda[0], MADE(unsigned long long));
+}
+
+static void end_pool(void)
+{
+  clp_cuda_async_pool_release(MADE(clp_cuda_async_pool *));
+}
+
+static void end_pointer(void)
+{
+  clp_status status = clp_cuda_async_pool_free(pool, MADE(unsigned long long), home);
+  if (status == CLP_INVALID_ARGUMENT)
+    status = clp_cuda_async_pool_free(limited, MADE(unsigned long long), home);
+  clpt_ok(status);
+}
+
+static void own_pools_again(void)
+{
+  clpt_ok(clp_cuda_mempool_create(NULL, &own[1]));
+}
+
+static void nothing(void)
+{
+}
+
+/* --- the calls --- */
+
+#define ALLOCATOR(...)                                                                             \
+  (&(const clp_cuda_async_options){                                                                \
+      .struct_size = sizeof(clp_cuda_async_options), .stream = home, __VA_ARGS__})
+#define POOL(...)                                                                                  \
+  (&(const clp_cuda_async_pool_options){.struct_size = sizeof(clp_cuda_async_pool_options),        \
+                                        __VA_ARGS__})
+#define MEMPOOL(...)                                                                               \
+  (&(const clp_cuda_mempool_options){.struct_size = sizeof(clp_cuda_mempool_options), __VA_ARGS__})
+#define OP(op, ...) allocator->ops.op(allocator->self, __VA_ARGS__)
+#define DRAIN(op)   allocator->ops.op(allocator->self)
+/* Once freed, it is no more to be freed. */
+#define FREES(variable, call) ((freed = (call)) != 0 ? freed : (variable = 0, freed))
+static clp_status freed;
+static bool is_done;
+
+/* A pool's blocks on several streams. It gets through, or its calls tell what failed. */
+static clp_status use_a_pool(void)
+{
+  clp_pool *blocks = clpt_pool(allocator);
+  clp_buffer *first = NULL, *next = NULL;
+  if (!clp_pool_allocate_on(blocks, BYTES, second, &first)) {
+    clp_buffer_record_use(first, home);
+    clp_buffer_release_on(first, second);
+    if (!clp_pool_allocate_on(blocks, BYTES, cuda[0].streams[2], &next))
+      clp_buffer_release_on(next, cuda[0].streams[2]);
+  }
+  clp_pool_free_held(blocks);
+  fakecuda_fail(NULL, 0, 0, 0);
+  clpt_ok(clp_pool_free_held(blocks));
+  ck_assert_uint_eq(clpt_stats(blocks).managed_bytes, 0);
+  clp_pool_release(blocks);
+  return CLP_SUCCESS;
+}
+
+enum kind {
+  TELLS,       /* each failure */
+  IN_CONTEXT,  /* likewise; the context of device 0 is current */
+  LACKS,       /* likewise, but that without any it is out of device memory */
+  DOES_WITHOUT /* it may succeed, or tell that something is not supported */
+};
+
+/* X(name, kind, what ends what was made, call) */
+#define CALLS(X)                                                                                   \
+  X(count, TELLS, nothing, clp_cuda_device_count(VALUE))                                           \
+  X(name, TELLS, nothing, clp_cuda_device_name(0, VALUE, 32))                                      \
+  X(memory, TELLS, nothing, clp_cuda_device_memory(0, VALUE))                                      \
+  X(supports, TELLS, nothing, clp_cuda_device_supports_mempools(0, VALUE))                         \
+  X(allocator, TELLS, end_allocator,                                                               \
+    clp_cuda_async_allocator_create(ALLOCATOR(.device = 0), OBJECT))                               \
+  X(allocator_of_current, TELLS, end_allocator,                                                    \
+    clp_cuda_async_allocator_create(ALLOCATOR(.mempool_choice = CLP_CUDA_MEMPOOL_CURRENT),         \
+                                    OBJECT))                                                       \
+  X(allocator_of_own, TELLS, end_allocator,                                                        \
+    clp_cuda_async_allocator_create(ALLOCATOR(.mempool = own[0]), OBJECT))                         \
+  X(allocate, TELLS, end_memory, clp_allocator_allocate(allocator, BYTES, OBJECT))                 \
+  X(allocate_in_context, IN_CONTEXT, end_memory, clp_allocator_allocate(allocator, BYTES, OBJECT)) \
+  X(allocate_too_much, LACKS, nothing, clp_allocator_allocate(allocator, TOO_MUCH, OBJECT))        \
+  X(free, TELLS, nothing, FREES(memory, clp_allocator_free(allocator, memory, BYTES)))             \
+  X(free_on, TELLS, nothing, FREES(memory, OP(free_on, memory, BYTES, home)))                      \
+  X(drain, TELLS, nothing, DRAIN(drain))                                                           \
+  X(return_cached, TELLS, nothing, DRAIN(return_cached))                                           \
+  X(retain, TELLS, nothing, OP(stream_retain, second))                                             \
+  X(mark, TELLS, end_mark, OP(mark_create, home, VALUE))                                           \
+  X(mark_is_done, TELLS, nothing, OP(mark_is_done, mark, &is_done))                                \
+  X(stream_wait, TELLS, nothing, OP(stream_wait, home, mark))                                      \
+  X(host_wait, TELLS, nothing, OP(host_wait, mark))                                                \
+  X(use_a_pool, DOES_WITHOUT, nothing, use_a_pool())                                               \
+  X(mempool, TELLS, end_mempool,                                                                   \
+    clp_cuda_mempool_create(MEMPOOL(.handle_types = CLP_CUDA_HANDLE_POSIX_FD), OBJECT))            \
+  X(mempool_of_host, DOES_WITHOUT, end_mempool,                                                    \
+    clp_cuda_mempool_create(MEMPOOL(.location = CLP_CUDA_ON_HOST_NUMA), OBJECT))                   \
+  X(destroy, TELLS, own_pools_again, FREES(own[1], clp_cuda_mempool_destroy(own[1])))              \
+  X(mempool_default, TELLS, nothing, clp_cuda_mempool_default(0, OBJECT))                          \
+  X(mempool_current, TELLS, nothing, clp_cuda_mempool_current(0, OBJECT))                          \
+  X(set_current, TELLS, nothing, clp_cuda_mempool_set_current(0, own[0]))                          \
+  X(trim_to, TELLS, nothing, clp_cuda_mempool_trim_to(own[0], 0))                                  \
+  X(get_reuse, TELLS, nothing, clp_cuda_mempool_get_reuse(own[0], VALUE))                          \
+  X(set_reuse, TELLS, nothing, clp_cuda_mempool_set_reuse(own[0], 0))                              \
+  X(get_threshold, TELLS, nothing, clp_cuda_mempool_get_release_threshold(own[0], VALUE))          \
+  X(set_threshold, TELLS, nothing, clp_cuda_mempool_set_release_threshold(own[0], 0))              \
+  X(usage, TELLS, nothing, clp_cuda_mempool_get_usage(own[0], usage_out()))                        \
+  X(reset_peaks, TELLS, nothing, clp_cuda_mempool_reset_peaks(own[0]))                             \
+  X(get_access, TELLS, nothing, clp_cuda_mempool_get_access(own[0], 1, VALUE))                     \
+  X(set_access, TELLS, nothing,                                                                    \
+    clp_cuda_mempool_set_access(own[0], 1, CLP_CUDA_ACCESS_READ_WRITE))                            \
+  X(export_fd, TELLS, end_fd, clp_cuda_mempool_export_fd(own[0], DESCRIPTOR))                      \
+  X(import_fd, TELLS, end_mempool, clp_cuda_mempool_import_fd(fd, OBJECT))                         \
+  X(export_pointer, TELLS, nothing, clp_cuda_pointer_export(exported, VALUE))                      \
+  X(import_pointer, TELLS, end_import, clp_cuda_pointer_import(imported, &shared, OBJECT))         \
+  X(free_pointer, TELLS, nothing, FREES(exported, clp_cuda_pointer_free(exported, home)))          \
+  X(pool, TELLS, end_pool, clp_cuda_async_pool_create(NULL, OBJECT))                               \
+  X(pool_of_one, TELLS, end_pool,                                                                  \
+    clp_cuda_async_pool_create(POOL(.mempools = own, .mempool_count = 1), OBJECT))                 \
+  X(pool_of_two, TELLS, end_pool,                                                                  \
+    clp_cuda_async_pool_create(POOL(.mempools = own, .mempool_count = 2), OBJECT))                 \
+  X(malloc, TELLS, end_pointer, clp_cuda_async_pool_malloc(pool, BYTES, home, OBJECT))             \
+  X(malloc_in_context, IN_CONTEXT, end_pointer,                                                    \
+    clp_cuda_async_pool_malloc(pool, BYTES, home, OBJECT))                                         \
+  X(malloc_too_much, LACKS, nothing, clp_cuda_async_pool_malloc(pool, TOO_MUCH, home, OBJECT))     \
+  X(malloc_within_a_limit, DOES_WITHOUT, end_pointer,                                              \
+    clp_cuda_async_pool_malloc(limited, BYTES, home, OBJECT))                                      \
+  X(pool_free, TELLS, nothing, FREES(pointer, clp_cuda_async_pool_free(pool, pointer, home)))      \
+  X(free_all_blocks, TELLS, nothing, clp_cuda_async_pool_free_all_blocks(pool, home))              \
+  X(total_bytes, TELLS, nothing, clp_cuda_async_pool_total_bytes(pool, VALUE))                     \
+  X(pool_usage, TELLS, nothing, clp_cuda_async_pool_get_usage(pool, usage_out()))                  \
+  X(pool_reset_peaks, TELLS, nothing, clp_cuda_async_pool_reset_peaks(pool))                       \
+  X(set_limit, TELLS, nothing, clp_cuda_async_pool_set_limit(pool, 0, 0.5))                        \
+  X(get_limit, TELLS, nothing, clp_cuda_async_pool_get_limit(pool, VALUE))
+
+#define FUNCTION(name, kind, end, call)                                                            \
+  static clp_status call_##name(void)                                                              \
+  {                                                                                                \
+    return call;                                                                                   \
+  }
+CALLS(FUNCTION)
+
+typedef struct call {
+  const char *name;
+  enum kind kind;
+  void (*end)(void);
+  clp_status (*make)(void);
+} call;
+
+#define ENTRY(name, kind, end, call) {#name, kind, end, call_##name},
+static const call calls[] = {CALLS(ENTRY)};
+enum { CALL_COUNT = sizeof(calls) / sizeof(calls[0]) };
+
+/* --- failures of the driver --- */
+
+static void check_works(const call *it)
+{
+  if (it->kind == LACKS) {
+    clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, it->make());
+    ck_assert_int_eq(clp_last_error()->native_code, CLPI_CUDA_OUT_OF_MEMORY);
+    clpt_message_has("for 2147483648 bytes failed with CUDA_ERROR_OUT_OF_MEMORY (2)");
+    ck_assert_mem_eq(out, expected, sizeof(out));
+    return;
+  }
+  clpt_ok_quietly(it->make());
+  it->end();
+}
+
+static void check_told(const call *it, clp_status status, const char *failed)
+{
+  if (it->kind == DOES_WITHOUT && status == CLP_SUCCESS) {
+    it->end();
+    return;
+  }
+  ck_assert_msg(status == CLP_BACKEND_ERROR ||
+                    (it->kind == DOES_WITHOUT && status == CLP_NOT_SUPPORTED),
+                "%s gave %s", failed, clp_status_name(status));
+  ck_assert_int_eq(clp_last_error()->status, status);
+  ck_assert_mem_eq(out, expected, sizeof(out));
+  if (status == CLP_NOT_SUPPORTED)
+    return;
+  ck_assert_int_eq(clp_last_error()->native_code, FAKECUDA_UNKNOWN);
+  clpt_message_has(failed);
+}
+
+START_TEST(each_call_of_the_driver_fails)
+{
+  const call *it = &calls[_i];
+  const char *failed;
+  unsigned nth = 0;
+
+  do {
+    setup();
+    if (it->kind == IN_CONTEXT)
+      clpt_cuda_enter(&cuda[0]);
+    CUcontext before = clpt_cuda_current();
+    out_of(0, 0);
+    (void)clp_set_last_error(CLP_SUCCESS, 0, "");
+    fakecuda_fail(NULL, FAKECUDA_UNKNOWN, nth++, 1);
+    clp_status status = it->make();
+    failed = fakecuda_failed();
+    fakecuda_fail(NULL, 0, 0, 0);
+    ck_assert_ptr_eq(clpt_cuda_current(), before);
+    if (failed) {
+      check_told(it, status, failed);
+      check_works(it);
+    } else if (it->kind == LACKS) {
+      ck_assert_int_eq(status, CLP_OUT_OF_DEVICE_MEMORY);
+    } else {
+      clpt_ok(status);
+      it->end();
+    }
+    ck_assert_ptr_eq(clpt_cuda_current(), before);
+    if (before)
+      clpt_cuda_leave();
+    teardown();
+  } while (failed);
+  ck_assert_msg(nth > 1, "%s makes no call that can fail", it->name);
+}
+END_TEST
+
+/* --- failures of host memory --- */
+
+START_TEST(each_allocation_of_host_memory_fails)
+{
+  const call *it = &calls[_i];
+  clpt_host_failures each = {0};
+
+  while (!each.is_over && it->kind != LACKS && it->make != call_use_a_pool) {
+    setup();
+    clpt_host_fail_next(&each);
+    clp_status status = it->make();
+    clpt_host_check(&each, status);
+    if (!status)
+      it->end();
+    teardown();
+  }
+}
+END_TEST
+
+CLPT_MAIN("cuda_failures", clpt_run)
+{
+  TCase *tests = clpt_case(suite, "driver");
+  tcase_add_loop_test(tests, each_call_of_the_driver_fails, 0, CALL_COUNT);
+
+  tests = clpt_case(suite, "host memory");
+  tcase_add_loop_test(tests, each_allocation_of_host_memory_fails, 0, CALL_COUNT);
+  clpt_cuda_use_fake();
+}
