@@ -154,6 +154,7 @@ extern void (*model_outside)(bool is_outside);
 /** Runs a whole program; returns when all was as it should be. run.c. */
 void model_run(model *it, const model_program *program);
 void model_make_pool(model *it, unsigned pool);
+void model_end_pool(model *it, unsigned pool);
 void model_set_outside(bool is_outside); /* the library is called back, or calls the device */
 unsigned
 model_failing_calls(bool is_memory);         /* bits of the device's calls that nth_device counts */
