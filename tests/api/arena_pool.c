@@ -56,25 +56,6 @@ START_TEST(held_blocks_go_back_before_it_grows)
 }
 END_TEST
 
-/* The ladder reaches what another pool holds in the same arena, and joins the pieces; so it does
- * for a limit, which counts what all pools of the arena have. */
-START_TEST(out_of_memory_reaches_other_pools)
-{
-  bool is_limit = _i / KINDS;
-  start(_i % KINDS);
-  if (is_limit)
-    clpt_ok(clp_pool_set_limit(pool, 2 * SEGMENT));
-  else
-    clpt_arena_device.capacity = 2 * SEGMENT;
-  clpt_hold(other, 1000, 40);
-  clp_buffer *large = clpt_allocate(pool, 2 * SEGMENT - 1);
-  ck_assert_uint_eq(clpt_stats(other).held_blocks, 0);
-  ck_assert_uint_le(clpt_arena_device.live_bytes, 2 * SEGMENT);
-  clpt_ok(clp_buffer_release(large));
-  end();
-}
-END_TEST
-
 /* --- pools that hold nothing --- */
 
 START_TEST(a_release_is_the_arenas_at_once)
@@ -237,33 +218,6 @@ START_TEST(a_limit_on_segments_asks_the_callback)
 }
 END_TEST
 
-START_TEST(out_of_memory_for_good_changes_nothing)
-{
-  clp_buffer *refused = NULL;
-  char rounded[64];
-
-  start(_i);
-  clpt_arena_device.capacity = 2 * SEGMENT;
-  clp_buffer *active = clpt_allocate(pool, 1000), *theirs = clpt_allocate(other, 50000);
-  clp_pool_stats before = clpt_stats(pool);
-  clp_arena_stats arena = clpt_arena_figures();
-  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_pool_allocate(pool, 2 * SEGMENT - 1, &refused));
-  clp_pool_stats after = clpt_stats(pool);
-  clpt_assert_same_figures(&before, &after);
-  ck_assert_uint_eq(after.out_of_memory_reactions, before.out_of_memory_reactions + 1);
-  ck_assert_uint_eq(clpt_arena_figures().used_bytes, arena.used_bytes);
-  ck_assert_uint_eq(clpt_arena_figures().peak_used_bytes, arena.peak_used_bytes);
-  clpt_message_has("requested 131071 bytes");
-  if (_i != HOLDS) {
-    snprintf(rounded, sizeof(rounded), "rounded %d bytes", 2 * SEGMENT);
-    clpt_message_has(rounded);
-  }
-  clpt_ok(clp_buffer_release(theirs));
-  clpt_ok(clp_buffer_release(active));
-  end();
-}
-END_TEST
-
 /* Two thirds were refused once: a second segment was cut up, and the next block fitted nowhere. */
 START_TEST(what_is_free_in_one_piece_is_served)
 {
@@ -287,13 +241,11 @@ CLPT_SUITE("pools on an arena")
   TCase *tests = clpt_case(suite, "pools");
   tcase_add_checked_fixture(tests, clpt_arena_setup, NULL);
   tcase_add_test(tests, held_blocks_go_back_before_it_grows);
-  tcase_add_loop_test(tests, out_of_memory_reaches_other_pools, 0, 2 * KINDS);
   tcase_add_test(tests, a_release_is_the_arenas_at_once);
   tcase_add_loop_test(tests, stop_holding, 0, KINDS);
   tcase_add_loop_test(tests, what_gives_back_gives_segments_back, 0, KINDS);
   tcase_add_test(tests, what_a_segment_has_is_served_without_a_wait);
   tcase_add_loop_test(tests, a_limit_of_two_pools, 0, KINDS);
   tcase_add_loop_test(tests, a_limit_on_segments_asks_the_callback, 0, KINDS);
-  tcase_add_loop_test(tests, out_of_memory_for_good_changes_nothing, 0, KINDS);
   tcase_add_test(tests, what_is_free_in_one_piece_is_served);
 }

@@ -237,23 +237,6 @@ START_TEST(the_loop_of_another_program)
 }
 END_TEST
 
-/* With every setting nothing overlaps, and the figures are true; and two pools may be in one loop.
- */
-START_TEST(loops_of_each_way)
-{
-  const way *it = &ways[_i];
-  clpt_chance strays = clpt_chance_seed(2);
-  start(it);
-  for (unsigned i = 0; i < 8 + clpt_iterations(32); i++) {
-    (void)pass(1, i % 4 == 3 ? SIZE : NONE, (unsigned)clpt_chance_below(&strays, STEPS));
-    clpt_model_look(&model);
-    ck_assert_str_eq(model.wrong, "");
-  }
-  ck_assert(it->users == 3 || it->most || it->slack == 0.0 || repeated() > 0);
-  end();
-}
-END_TEST
-
 /* Many segments come while a loop is followed, which is then left with many blocks. */
 START_TEST(a_reserve_in_a_loop)
 {
@@ -343,7 +326,6 @@ CLPT_SUITE("programs on an arena")
   tcase_add_loop_test(loops, a_loop_is_followed_again, 0, MISCHIEFS);
   tcase_add_test(loops, a_loop_beside_other_blocks_is_followed);
   tcase_add_loop_test(loops, the_loop_of_another_program, 0, 2);
-  tcase_add_loop_test(loops, loops_of_each_way, 0, WAYS);
   tcase_add_test(loops, a_reserve_in_a_loop);
   tcase_add_loop_test(loops, a_loop_that_is_found_meanwhile, 0, 4);
   tcase_add_test(loops, a_full_device_fails_no_loop);

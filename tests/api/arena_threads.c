@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads on one arena, with one pool or several: no two blocks overlap, whoever has them; a second
- * thread in a loop; threads that end; a fork. */
+/* Threads on one arena, with one pool or several: no two blocks overlap, and loops of one thread
+ * and of two are followed. Random programs of threads are in tests/model. */
 #include "support/chance.h"
 #include "support/pools.h"
 #include "support/suite.h"
@@ -8,10 +8,9 @@
 
 #include <clpool/arena.h>
 #include <stdio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_POOLS = 3, SLOTS = 24, MAIL = 16 };
+enum { MOST_POOLS = 1, SLOTS = 24 };
 
 /* A block has its stamp at both ends, wherever it is handed. */
 typedef struct item {
@@ -23,11 +22,8 @@ typedef struct rig {
   clp_allocator *host, *arena;
   clp_pool *pools[MOST_POOLS];
   size_t count; /* of pools */
-  bool repeats;
   atomic_uint at_work;
   atomic_uint_fast64_t stamps;
-  pthread_mutex_t lock; /* guards what is handed over */
-  item mail[MAIL];
 } rig;
 
 static void start(rig *it, size_t pools)
@@ -35,7 +31,6 @@ static void start(rig *it, size_t pools)
   clp_arena_options options = CLP_ARENA_OPTIONS_INIT;
   options.slack = 0.1;
   it->count = pools;
-  pthread_mutex_init(&it->lock, NULL);
   clpt_ok(clp_host_allocator_create(0, &it->host));
   clpt_ok(clp_arena_allocator_create(it->host, &options, &it->arena));
   for (size_t i = 0; i < pools; i++)
@@ -52,8 +47,6 @@ static clp_arena_stats arena_of(const rig *it)
 static void end(rig *it)
 {
   uint64_t taken = 0, given_back = 0;
-  for (size_t i = 0; i < MAIL; i++)
-    clpt_ok(clp_buffer_release(it->mail[i].buffer));
   ck_assert_uint_eq(arena_of(it).used_blocks, 0);
   ck_assert_uint_eq(arena_of(it).used_bytes, 0);
   for (size_t i = 0; i < it->count; i++) {
@@ -106,35 +99,19 @@ static void toggle(clpt_worker *self, clp_pool *pool, item *slot, size_t bytes)
     stamp(self->shared, slot);
 }
 
-/* Another thread's block for this one. */
-static void exchange(rig *it, item *slot, size_t number)
-{
-  pthread_mutex_lock(&it->lock);
-  item mine = *slot;
-  *slot = it->mail[number];
-  it->mail[number] = mine;
-  pthread_mutex_unlock(&it->lock);
-}
-
 enum { PASSES = 60, STEPS = 400 };
 
-/* Passes of random steps. If `repeats`, all are alike; else blocks are handed to other threads, and
- * segments go back. */
+/* Passes of random steps, which are all alike. */
 static void work(clpt_worker *self)
 {
   rig *it = self->shared;
   item slots[SLOTS] = {{NULL, 0}};
   for (unsigned pass = 0; pass < clpt_iterations(PASSES) && !self->wrong[0]; pass++) {
-    if (it->repeats)
-      self->chance = clpt_chance_seed(self->number);
+    self->chance = clpt_chance_seed(self->number);
     for (unsigned i = 0; i < STEPS; i++) {
       clp_pool *pool = it->pools[clpt_chance_below(&self->chance, it->count)];
       item *slot = &slots[clpt_chance_below(&self->chance, SLOTS)];
       toggle(self, pool, slot, 1 + (size_t)clpt_chance_below(&self->chance, 60000));
-      if (!it->repeats && i % 8 == 7)
-        exchange(it, slot, clpt_chance_below(&self->chance, MAIL));
-      if (!it->repeats && i == STEPS - 1)
-        clpt_note_failure(self, "trim_to", clp_pool_trim_to(pool, 100000));
     }
     for (size_t i = 0; i < SLOTS; i++)
       if (slots[i].buffer)
@@ -164,7 +141,7 @@ START_TEST(threads_repeat_themselves_while_others_look)
 {
   const clpt_work works[] = {work, _i ? work : look, look};
   clpt_workers workers;
-  rig it = {.repeats = true};
+  rig it = {0};
 
   start(&it, 1);
   atomic_init(&it.at_work, 1 + (unsigned)_i);

@@ -176,48 +176,6 @@ END_TEST
 
 enum { PARTS = 5, ORDERS = 120 }; /* 5! */
 
-/* Order number `number` of so many: `order[turn]` is the part that is released at that turn. */
-static void order_of(int number, int order[PARTS])
-{
-  int left[PARTS], parts = PARTS;
-
-  for (int i = 0; i < PARTS; i++)
-    left[i] = i;
-  for (int turn = 0; turn < PARTS; turn++) {
-    int chosen = number % parts;
-    number /= parts--;
-    order[turn] = left[chosen];
-    memmove(left + chosen, left + chosen + 1, (size_t)(parts - chosen) * sizeof(left[0]));
-  }
-}
-
-START_TEST(pool_allocator_and_buffers_are_released_in_every_order)
-{
-  clpt_device device;
-  clp_buffer *buffers[3];
-  int order[PARTS];
-
-  clpt_device_init(&device);
-  clp_allocator *allocator = clpt_device_allocator(&device);
-  clp_pool *pool = clpt_pool(allocator);
-  clpt_hold(pool, 5000, 2);
-  for (size_t i = 0; i < 3; i++)
-    buffers[i] = clpt_allocate(pool, i * 100); /* one has no memory */
-
-  order_of(_i, order);
-  for (int turn = 0; turn < PARTS; turn++) {
-    ck_assert_uint_eq(device.destroyed, 0);
-    if (order[turn] == 0)
-      clp_pool_release(pool);
-    else if (order[turn] == 1)
-      clp_allocator_release(allocator);
-    else
-      clpt_ok(clp_buffer_release(buffers[order[turn] - 2]));
-  }
-  clpt_device_assert_ended(&device);
-}
-END_TEST
-
 /* The pool's last reference goes, and the allocator's. */
 static void let_go(clpt_rig *rig)
 {
@@ -454,7 +412,6 @@ CLPT_SUITE("limit")
 
   tests = clpt_case(suite, "orders");
   tcase_add_loop_test(tests, a_pool_retained_again_through_a_buffer_ends_once, 0, 2);
-  tcase_add_loop_test(tests, pool_allocator_and_buffers_are_released_in_every_order, 0, ORDERS);
   tcase_add_test(tests,
                  what_the_device_refuses_at_the_end_of_a_pool_is_not_the_last_releases_failure);
 

@@ -168,26 +168,6 @@ START_TEST(calls_that_cannot_be_show_nothing)
 }
 END_TEST
 
-enum { THE_DEVICE = 7 };
-
-static clpt_recorder seen_there;
-
-/* A rig with `seen_there` registered for the thread. */
-static void start_there(clpt_rig *rig)
-{
-  clpt_device_init(&rig->device);
-  rig->device.ops.device_id = THE_DEVICE;
-  clpt_rig_start_with(rig, NULL);
-  clpt_recorder_init(&seen_there, "seen_there");
-  clpt_ok(clp_hook_push(&seen_there.hook));
-}
-
-static void end_there(clpt_rig *rig)
-{
-  clpt_ok(clp_hook_pop(&seen_there.hook));
-  clpt_rig_end(rig);
-}
-
 /* --- What goes to the device --- */
 
 static clp_status free_held(clp_pool *pool)
@@ -211,18 +191,18 @@ START_TEST(what_is_given_back_is_shown_block_by_block)
 {
   clpt_rig rig;
 
-  start_there(&rig);
+  start(&rig);
   clpt_hold(rig.pool, 100, 2);
-  clpt_recorder_clear(&seen_there);
+  clpt_recorder_clear(&seen);
   clpt_ok(givers[_i](rig.pool));
-  clpt_recorder_is(&seen_there, "d<103 d>103 d<103 d>103");
-  ck_assert_ptr_eq(seen_there.events[0].pool, rig.pool);
-  ck_assert_int_eq(seen_there.events[0].device_id, THE_DEVICE);
-  ck_assert_uint_ne(seen_there.events[0].memory, 0);
-  ck_assert_uint_eq(seen_there.events[1].memory, seen_there.events[0].memory);
-  ck_assert_uint_ne(seen_there.events[2].memory, seen_there.events[0].memory);
-  ck_assert_uint_eq(seen_there.events[0].buffer_id, 0);
-  end_there(&rig);
+  clpt_recorder_is(&seen, "d<103 d>103 d<103 d>103");
+  ck_assert_ptr_eq(seen.events[0].pool, rig.pool);
+  ck_assert_int_eq(seen.events[0].device_id, DEVICE_ID);
+  ck_assert_uint_ne(seen.events[0].memory, 0);
+  ck_assert_uint_eq(seen.events[1].memory, seen.events[0].memory);
+  ck_assert_uint_ne(seen.events[2].memory, seen.events[0].memory);
+  ck_assert_uint_eq(seen.events[0].buffer_id, 0);
+  end(&rig);
 }
 END_TEST
 
@@ -230,13 +210,13 @@ START_TEST(without_holding_the_device_gets_it_inside_the_free)
 {
   clpt_rig rig;
 
-  start_there(&rig);
+  start(&rig);
   clp_buffer *buffer = clpt_allocate(rig.pool, 100);
   clpt_ok(clp_pool_stop_holding(rig.pool));
-  clpt_recorder_clear(&seen_there);
+  clpt_recorder_clear(&seen);
   clpt_ok(clp_buffer_release(buffer));
-  clpt_recorder_is(&seen_there, "f<100:103 d<103 d>103 f>100:103");
-  end_there(&rig);
+  clpt_recorder_is(&seen, "f<100:103 d<103 d>103 f>100:103");
+  end(&rig);
 }
 END_TEST
 
@@ -245,19 +225,19 @@ START_TEST(the_end_of_a_pool_shows_what_it_held)
   clpt_recorder pools;
   clpt_rig rig;
 
-  start_there(&rig);
+  start(&rig);
   clpt_recorder_init(&pools, "pools");
   clp_pool *other = clpt_pool(rig.allocator);
   clpt_ok(clp_pool_add_hook(other, &pools.hook));
   clp_buffer *buffer = clpt_allocate(other, 1000);
   clpt_hold(other, 100, 1);
-  clpt_recorder_clear(&seen_there);
+  clpt_recorder_clear(&seen);
   clpt_recorder_clear(&pools);
   clp_pool_release(other);
   clpt_ok(clp_buffer_release(buffer)); /* the last of a pool without references */
-  clpt_recorder_is(&seen_there, "d<103 d>103 f<1000:1023 d<1023 d>1023 f>1000:1023");
+  clpt_recorder_is(&seen, "d<103 d>103 f<1000:1023 d<1023 d>1023 f>1000:1023");
   clpt_recorder_is(&pools, "d<103 d>103 f<1000:1023 d<1023 d>1023 f>1000:1023");
-  end_there(&rig);
+  end(&rig);
 }
 END_TEST
 
@@ -266,7 +246,7 @@ START_TEST(what_the_device_refused_is_shown_again_at_the_end)
   clpt_recorder pools;
   clpt_rig rig;
 
-  start_there(&rig);
+  start(&rig);
   clpt_recorder_init(&pools, "pools");
   clp_pool *other = clpt_pool(rig.allocator);
   clpt_ok(clp_pool_add_hook(other, &pools.hook));
@@ -275,7 +255,7 @@ START_TEST(what_the_device_refused_is_shown_again_at_the_end)
   rig.device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
   clp_pool_release(other);
   clpt_recorder_is(&pools, "d<103 d>103! d<103 d>103");
-  end_there(&rig);
+  end(&rig);
 }
 END_TEST
 
@@ -299,24 +279,24 @@ static void take_from_the_pool(clpt_recorder *self, const clp_hook_event *event)
 START_TEST(a_callback_at_the_end_of_a_pool_may_use_it)
 {
   bool stays = _i == 1;
-  clp_buffer *const none = (clp_buffer *)&seen_there; /* which is never touched */
+  clp_buffer *const none = (clp_buffer *)&seen; /* which is never touched */
   clpt_rig rig;
 
-  start_there(&rig);
+  start(&rig);
   clp_pool *other = clpt_pool(rig.allocator);
   clpt_hold(other, 100, 1);
   rig.device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
-  seen_there.also = take_from_the_pool;
+  seen.also = take_from_the_pool;
   left = stays ? NULL : none;
   clp_pool_release(other);
-  ck_assert_ptr_null(seen_there.also_data);
-  seen_there.also = NULL;
+  ck_assert_ptr_null(seen.also_data);
+  seen.also = NULL;
   ck_assert_uint_eq(rig.device.live_blocks, stays);
   if (stays) {
     ck_assert_ptr_eq(clp_buffer_pool(left), other);
     clpt_ok(clp_buffer_release(left));
   }
-  end_there(&rig);
+  end(&rig);
 }
 END_TEST
 
@@ -325,7 +305,7 @@ START_TEST(the_ladder_shows_other_pools_blocks_to_their_hooks_and_the_threads)
   clpt_recorder own, others;
   clpt_rig rig;
 
-  start_there(&rig);
+  start(&rig);
   clpt_recorder_init(&own, "own");
   clpt_recorder_init(&others, "others");
   rig.device.capacity = 1100;
@@ -333,27 +313,27 @@ START_TEST(the_ladder_shows_other_pools_blocks_to_their_hooks_and_the_threads)
   clpt_hold(other, 500, 1);
   clpt_ok(clp_pool_add_hook(rig.pool, &own.hook));
   clpt_ok(clp_pool_add_hook(other, &others.hook));
-  clpt_recorder_clear(&seen_there);
+  clpt_recorder_clear(&seen);
   clp_buffer *buffer = clpt_allocate(rig.pool, 1000);
-  clpt_recorder_is(&seen_there, "m<1000:1023 a<1023 a>1023! d<511 d>511 a<1023 a>1023 m>1000:1023");
+  clpt_recorder_is(&seen, "m<1000:1023 a<1023 a>1023! d<511 d>511 a<1023 a>1023 m>1000:1023");
   clpt_recorder_is(&own, "m<1000:1023 a<1023 a>1023! a<1023 a>1023 m>1000:1023");
   clpt_recorder_is(&others, "d<511 d>511");
-  ck_assert_ptr_eq(seen_there.events[3].pool, other);
+  ck_assert_ptr_eq(seen.events[3].pool, other);
   clpt_ok(clp_buffer_release(buffer));
   clp_pool_release(other);
-  end_there(&rig);
+  end(&rig);
 }
 END_TEST
 
 /* --- Streams --- */
 
-/* Asserts that all events that `seen_there` has are of this stream, and forgets them. */
+/* Asserts that all events that `seen` has are of this stream, and forgets them. */
 static void assert_shown_on(clp_stream stream)
 {
-  ck_assert_uint_gt(seen_there.count, 0);
-  for (size_t i = 0; i < seen_there.count; i++)
-    ck_assert_ptr_eq(seen_there.events[i].stream, stream);
-  clpt_recorder_clear(&seen_there);
+  ck_assert_uint_gt(seen.count, 0);
+  for (size_t i = 0; i < seen.count; i++)
+    ck_assert_ptr_eq(seen.events[i].stream, stream);
+  clpt_recorder_clear(&seen);
 }
 
 START_TEST(events_tell_the_stream_of_the_call)
@@ -362,8 +342,8 @@ START_TEST(events_tell_the_stream_of_the_call)
   clp_buffer *buffer;
 
   clpt_late_rig_start_with_home(&rig, CLPT_REUSE_EITHER);
-  clpt_recorder_init(&seen_there, "seen_there");
-  clpt_ok(clp_hook_push(&seen_there.hook));
+  clpt_recorder_init(&seen, "seen");
+  clpt_ok(clp_hook_push(&seen.hook));
   for (int round = 0; round < 2; round++) { /* a miss, then a hit */
     clpt_ok(clp_pool_allocate_on(rig.pool, 100, rig.s, &buffer));
     assert_shown_on(rig.s);
@@ -377,12 +357,12 @@ START_TEST(events_tell_the_stream_of_the_call)
   assert_shown_on(rig.s);
   clpt_ok(clp_pool_allocate_on(rig.pool, 100, rig.s, &buffer));
   clpt_ok(clp_buffer_bind(buffer, rig.s));
-  clpt_recorder_clear(&seen_there);
+  clpt_recorder_clear(&seen);
   clpt_ok(clp_buffer_release_on(buffer, rig.t));
   assert_shown_on(rig.t);
   clpt_ok(clp_pool_free_held(rig.pool));
   assert_shown_on(rig.home);
-  clpt_ok(clp_hook_pop(&seen_there.hook));
+  clpt_ok(clp_hook_pop(&seen.hook));
   clpt_late_rig_end(&rig);
 }
 END_TEST
@@ -393,18 +373,18 @@ START_TEST(a_stream_that_is_refused_shows_nothing)
   clp_stream strange = &rig;
 
   clpt_late_rig_start(&rig, CLPT_REUSE_EITHER);
-  clpt_recorder_init(&seen_there, "seen_there");
+  clpt_recorder_init(&seen, "seen");
   rig.device.failing = 1u << CLPT_LATE_STREAM_RETAIN;
   rig.device.fault = (clpt_fault){.count = 2, .status = CLP_INVALID_ARGUMENT};
   clp_buffer *buffer = clpt_late_take_unordered(&rig, rig.s);
-  clpt_ok(clp_hook_push(&seen_there.hook));
+  clpt_ok(clp_hook_push(&seen.hook));
   clpt_fails(CLP_INVALID_ARGUMENT, clp_buffer_release_on(buffer, strange));
   clpt_fails(CLP_INVALID_ARGUMENT,
              clp_pool_allocate_on(rig.pool, 100, strange, &(clp_buffer *){0}));
-  clpt_recorder_is(&seen_there, "");
+  clpt_recorder_is(&seen, "");
   clpt_ok(clp_buffer_release_on(buffer, rig.s));
-  clpt_recorder_is(&seen_there, "f<1000:1023 f>1000:1023");
-  clpt_ok(clp_hook_pop(&seen_there.hook));
+  clpt_recorder_is(&seen, "f<1000:1023 f>1000:1023");
+  clpt_ok(clp_hook_pop(&seen.hook));
   clpt_late_rig_end(&rig);
 }
 END_TEST

@@ -66,7 +66,8 @@ static void draw_arena(drawing *it, model_config *config)
   config->min_segment_bytes = smallest[below(it, 6)];
   config->max_segment_bytes = percent(it, 20) ? config->min_segment_bytes + below(it, 200000) : 0;
   config->one_thread = percent(it, 40);
-  config->addresses = config->device == MODEL_LATE && percent(it, 30);
+  config->addresses = config->device == MODEL_LATE && percent(it, 60);
+  config->seldom_looks = percent(it, 60);
   config->opaque = config->addresses ? 0 : config->opaque;
   if (!config->one_thread && config->addresses)
     config->exclusive_parts = 0;

@@ -88,6 +88,7 @@ typedef struct model {
   unsigned faults_before;              /* of the device, before the call at work */
   unsigned losses;                     /* that the log told of */
   unsigned stays;                      /* blocks of released buffers that the device did not take */
+  uint64_t repeated;                   /* clp_arena_stats, at the end */
   uint64_t followed,
       served; /* held blocks that had to serve or to go, and the allocations served */
 

@@ -40,6 +40,7 @@ enum {
   X(min_segment_bytes)  /* clp_arena_options */                                                    \
   X(max_segment_bytes)  /* clp_arena_options */                                                    \
   X(one_thread)         /* clp_arena_options */                                                    \
+  X(seldom_looks)       /* at the arena's figures, which end a loop that it follows */             \
   X(reserve_bytes)      /* clp_arena_reserve, where the device has them */                         \
   X(pools)              /* how many besides the first */                                           \
   X(memory_limit)       /* CLPOOL_MEMORY_LIMIT when a pool is made, bytes; 0: not set */           \

@@ -270,6 +270,10 @@ static void end(model *it)
   release_all(it);
   if (!it->config->ends_early)
     end_pools(it);
+  clp_arena_stats stats = CLP_ARENA_STATS_INIT;
+  if (it->config->arena)
+    model_require(it, !clp_arena_get_stats(it->allocator, &stats));
+  it->repeated = stats.repeated_blocks;
   MODEL_LIBRARY((clp_allocator_release(it->allocator), 0));
   running = NULL;
   clp_set_log(NULL, NULL);
