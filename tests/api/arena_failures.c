@@ -33,10 +33,6 @@ START_TEST(host_memory_fails_when_it_is_made)
 }
 END_TEST
 
-/* --- parts --- */
-
-enum { SLOTS = 24 };
-
 /* --- two at once --- */
 
 static clpt_late_rig rig;

@@ -201,8 +201,6 @@ START_TEST(a_loop_of_two_threads_is_followed)
 }
 END_TEST
 
-/* --- forks --- */
-
 CLPT_SUITE("threads on an arena")
 {
   TCase *tests = clpt_case(suite, "threads");

@@ -306,8 +306,6 @@ START_TEST(a_hundred_threads_share_a_pool_at_once_and_again)
 }
 END_TEST
 
-/* --- many pools --- */
-
 CLPT_SUITE("threads, what they hold")
 {
   TCase *tests = clpt_case(suite, "held");

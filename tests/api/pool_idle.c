@@ -354,10 +354,6 @@ START_TEST(callbacks_may_free_all)
 }
 END_TEST
 
-/* --- threads --- */
-
-enum { WORKERS = 4 };
-
 CLPT_SUITE("idle memory")
 {
   TCase *tests = clpt_case(suite, "hold_bytes");

@@ -174,8 +174,6 @@ START_TEST(a_fraction_of_the_largest_device_is_exact_enough)
 }
 END_TEST
 
-enum { PARTS = 5, ORDERS = 120 }; /* 5! */
-
 /* The pool's last reference goes, and the allocator's. */
 static void let_go(clpt_rig *rig)
 {

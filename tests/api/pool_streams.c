@@ -280,8 +280,6 @@ START_TEST(the_stream_of_a_call_is_busy_in_its_hooks)
 }
 END_TEST
 
-/* --- where memory goes back --- */
-
 /* --- beneath the pool --- */
 
 typedef struct listener {
@@ -324,10 +322,6 @@ START_TEST(the_allocator_is_told)
 END_TEST
 
 enum { REMARK_BYTES = 512 };
-
-/* --- a stream that cannot be kept --- */
-
-/* --- a binding that fails --- */
 
 /* --- new memory that the home stream is to touch --- */
 
@@ -447,8 +441,6 @@ START_TEST(a_block_that_a_request_looks_at_while_holding_stops_goes_back_too)
   clpt_late_rig_end(&rig);
 }
 END_TEST
-
-/* --- locks --- */
 
 /* --- streams that come where others were --- */
 
@@ -666,8 +658,6 @@ START_TEST(streams_that_memory_was_freed_behind_are_waited_for_however_many_came
   clpt_late_rig_end(&rig);
 }
 END_TEST
-
-/* --- the callback --- */
 
 CLPT_SUITE("streams")
 {

@@ -9,7 +9,7 @@
 #include <semaphore.h>
 #include <stdio.h>
 
-enum { WORKERS = 8, ROUNDS = 2000, SMALL_DEVICE = 20000 };
+enum { WORKERS = 8, ROUNDS = 2000 };
 
 /* What the threads of a test share. */
 typedef struct shared {

@@ -95,8 +95,6 @@ static void add_create_tests(Suite *suite)
   tcase_add_test(tests, a_new_pool_is_empty_and_touches_no_device);
 }
 
-enum { REMARK_BYTES = 512 };
-
 START_TEST(a_buffer_tells_its_sizes_memory_and_pool)
 {
   clpt_rig rig;
@@ -174,15 +172,6 @@ static void hold_four(clpt_rig *rig)
   ck_assert_uint_eq(clpt_stats(rig->pool).managed_bytes, 103 + 207 + 415 + 831);
   clpt_device_clear_trace(&rig->device);
 }
-
-static clp_status trim_all(clp_pool *pool)
-{
-  return clp_pool_trim_to(pool, 0);
-}
-
-static clp_status (*const reclaims[])(clp_pool *) = {clp_pool_free_held, clp_pool_stop_holding,
-                                                     trim_all};
-enum { RECLAIMS = sizeof(reclaims) / sizeof(reclaims[0]), HELD = 4 };
 
 START_TEST(free_held_tries_every_block_once_also_after_a_failure)
 {
