@@ -163,7 +163,8 @@ endif
 # --- The public headers: a program for each, whose files are a suite each -------------------------
 
 if HAVE_CHECK
-check_PROGRAMS += tests/api/test_allocator tests/api/test_arena tests/api/test_hook \
+check_PROGRAMS += tests/api/test_allocator tests/api/test_arena tests/api/test_arena_streams \
+	tests/api/test_hook \
 	tests/api/test_order_late tests/api/test_pool tests/api/test_status tests/core/test_dlopen
 tests_api_test_allocator_SOURCES = tests/api/test_allocator.c tests/api/host_allocator.c \
 	tests/api/simulated_allocator.c
@@ -171,13 +172,15 @@ tests_api_test_arena_SOURCES = tests/api/test_arena.c tests/api/arena_failures.c
 	tests/api/arena_figures.c tests/api/arena_order.c tests/api/arena_pool.c \
 	tests/api/arena_programs.c tests/api/arena_reserve.c tests/api/arena_threads.c
 tests_api_test_arena_LDFLAGS = $(failmalloc_link_flags) -Wl,--wrap=nanosleep
+tests_api_test_arena_streams_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=nanosleep
 tests_api_test_hook_SOURCES = tests/api/test_hook.c tests/api/hook_callbacks.c \
 	tests/api/hook_registration.c tests/api/hook_threads.c
 tests_api_test_hook_LDFLAGS = $(failmalloc_link_flags)
 tests_api_test_pool_SOURCES = tests/api/test_pool.c tests/api/pool_defaults.c \
 	tests/api/pool_held.c tests/api/pool_host_memory.c tests/api/pool_idle.c \
 	tests/api/pool_limit.c tests/api/pool_out_of_memory.c tests/api/pool_peaks.c \
-	tests/api/pool_streams.c tests/api/pool_threads.c tests/api/pool_try.c
+	tests/api/pool_streams.c tests/api/pool_stream_threads.c \
+	tests/api/pool_threads.c tests/api/pool_try.c
 tests_api_test_pool_LDFLAGS = $(failmalloc_link_flags)
 # Those of status.h, bin.h, bytes.h and log.h, options of all headers, and what lib/core/base has for
 # others.
