@@ -394,6 +394,24 @@ START_TEST(a_pool_retained_again_through_a_buffer_ends_once)
 }
 END_TEST
 
+START_TEST(a_pool_ends_with_its_last_reference)
+{
+  clpt_rig rig;
+
+  clpt_rig_start(&rig);
+  clpt_hold(rig.pool, 100, 1);
+  clpt_device_clear_trace(&rig.device);
+  for (int i = 0; i < 5; i++)
+    ck_assert_ptr_eq(clp_pool_retain(rig.pool), rig.pool);
+  for (int i = 0; i < 5; i++)
+    clp_pool_release(rig.pool);
+  clpt_device_trace_is(&rig.device, "");
+  clpt_hold(rig.pool, 100, 1); /* it holds as before */
+  clpt_device_trace_is(&rig.device, "");
+  clpt_rig_end(&rig);
+}
+END_TEST
+
 CLPT_SUITE("limit")
 {
   TCase *tests = clpt_case(suite, "limit");
@@ -410,6 +428,7 @@ CLPT_SUITE("limit")
 
   tests = clpt_case(suite, "orders");
   tcase_add_loop_test(tests, a_pool_retained_again_through_a_buffer_ends_once, 0, 2);
+  tcase_add_test(tests, a_pool_ends_with_its_last_reference);
   tcase_add_test(tests,
                  what_the_device_refuses_at_the_end_of_a_pool_is_not_the_last_releases_failure);
 

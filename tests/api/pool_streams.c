@@ -659,6 +659,32 @@ START_TEST(streams_that_memory_was_freed_behind_are_waited_for_however_many_came
 }
 END_TEST
 
+/* Another thread that is faster, as it were. */
+static void use_the_stream_first(clpt_late_device *device, clpt_late_call call)
+{
+  clpt_late_rig *rig = device->on_call_data;
+
+  if (call != CLPT_LATE_STREAM_RETAIN || rig == NULL)
+    return;
+  device->on_call_data = NULL;
+  clpt_late_hold(rig, rig->s);
+}
+
+START_TEST(a_stream_that_two_threads_bring_at_once_is_kept_once)
+{
+  clpt_late_rig rig;
+
+  clpt_late_rig_start(&rig, CLPT_REUSE_EITHER);
+  rig.device.on_call_data = &rig;
+  rig.device.on_call = use_the_stream_first;
+  clpt_late_hold(&rig, rig.s);
+  ck_assert_ptr_null(rig.device.on_call_data);
+  ck_assert_uint_eq(clpt_late_retains(&rig.device), 1);
+  clpt_ok(clp_buffer_release_on(clpt_late_take_held(&rig, rig.t), rig.t));
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
 CLPT_SUITE("streams")
 {
   TCase *tests = clpt_case(suite, "marks");
@@ -695,6 +721,7 @@ CLPT_SUITE("streams")
 
   tests = clpt_case(suite, "not for long");
   tcase_add_loop_test(tests, streams_of_the_past_are_let_go, 0, 2);
+  tcase_add_test(tests, a_stream_that_two_threads_bring_at_once_is_kept_once);
   tcase_add_loop_test(tests, streams_are_let_go_once_the_memory_that_was_freed_behind_them_is_back,
                       0, CLPT_LATE_FREEINGS);
   tcase_add_loop_test(tests, streams_that_blocks_remember_are_kept_however_many, 0, 2);
