@@ -685,6 +685,58 @@ START_TEST(a_stream_that_two_threads_bring_at_once_is_kept_once)
 }
 END_TEST
 
+/* --- a binding that fails --- */
+
+static void fail_once(clpt_late_rig *rig, clpt_late_call call, unsigned after)
+{
+  rig->device.failing = 1u << call;
+  rig->device.fault = (clpt_fault){
+      .after = after, .count = 1, .status = CLP_BACKEND_ERROR, .message = "on purpose"};
+}
+
+/* A buffer that is bound to s, where it is used. */
+static clp_buffer *take_bound(clpt_late_rig *rig)
+{
+  clp_buffer *buffer = clpt_late_take_unordered(rig, rig->s);
+
+  clpt_ok(clp_buffer_bind(buffer, rig->s));
+  return buffer;
+}
+
+/* Asserts that the block, released now, is free for `stream` at once, and that others wait. */
+static void assert_released_on(clpt_late_rig *rig, clp_stream stream, clp_stream other)
+{
+  clpt_late_clear(&rig->device);
+  clpt_ok(clp_buffer_release_on(clpt_late_take_held(rig, stream), stream));
+  ck_assert_uint_eq(rig->device.calls[CLPT_LATE_STREAM_WAIT], 0);
+  clpt_ok(clp_buffer_release_on(clpt_late_take_held(rig, other), other));
+  ck_assert_uint_eq(rig->device.calls[CLPT_LATE_STREAM_WAIT], 1);
+  ck_assert(clpt_late_is_held_up(&rig->device, other));
+}
+
+START_TEST(a_new_binding_that_fails_leaves_the_old_one)
+{
+  static const clpt_late_call calls[] = {CLPT_LATE_MARK_CREATE, CLPT_LATE_STREAM_WAIT,
+                                         CLPT_LATE_STREAM_RETAIN};
+  clpt_late_rig rig;
+  clp_stream stream;
+
+  clpt_late_rig_start(&rig, CLPT_REUSE_EITHER);
+  clp_buffer *other = clpt_late_take_from(&rig, rig.pool, 5000, rig.t); /* so that t is at work */
+  clp_buffer *buffer = take_bound(&rig);
+  fail_once(&rig, calls[_i], 0);
+  /* A stream that the pool knows is kept already. */
+  stream = calls[_i] == CLPT_LATE_STREAM_RETAIN ? rig.u : rig.t;
+  clpt_fails(CLP_BACKEND_ERROR, clp_buffer_bind(buffer, stream));
+  clpt_message_has("on purpose");
+  clpt_ok(clp_buffer_release(buffer));
+  assert_released_on(&rig, rig.s, rig.u);
+  clpt_ok(clp_buffer_release_on(other, rig.t));
+  clpt_ok(clp_pool_forget_stream(rig.pool, stream)); /* no call needs it any more */
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
 CLPT_SUITE("streams")
 {
   TCase *tests = clpt_case(suite, "marks");
@@ -704,6 +756,7 @@ CLPT_SUITE("streams")
   tcase_add_test(tests, the_allocator_is_told);
 
   tests = clpt_case(suite, "failures");
+  tcase_add_loop_test(tests, a_new_binding_that_fails_leaves_the_old_one, 0, 3);
   tcase_add_loop_test(tests, new_memory_that_cannot_be_waited_for_is_given_back, 0, 4);
   tcase_add_test(tests, new_memory_that_cannot_even_be_given_back_is_for_the_log);
 
