@@ -235,9 +235,8 @@ fetch_for() {
 # for the ARCHITECTURE in usr/lib/DIRECTORY, and runs a few tests of the core with these variables
 # of make. Other tests take numbers that a size of 32 bits does not hold.
 test_on() {
-  local tests='tests/core/store/test_bin tests/core/pool/test_pool tests/core/pool/test_stats'
-  tests+=' tests/model/test_crowd tests/core/pool/test_threads_held'
-  tests+=' tests/core/streams/test_order_late tests/core/hooks/test_hook tests/arena/test_arena'
+  local tests='tests/api/test_status tests/api/test_pool tests/api/test_hook'
+  tests+=' tests/model/test_crowd tests/api/test_order_late'
   tests+=' tests/trace/test_reader'
   mkdir "$1"
   cd "$1"

@@ -2,7 +2,7 @@
 # Tests: Check programs in the folders of what they test, and scripts.
 #
 # A test program:                         A test script (tests/tools/check-x.sh):
-#   check_PROGRAMS += tests/core/pool/test_x    built_checks += tests/tools/check-x.sh
+#   check_PROGRAMS += tests/tools/test_x        built_checks += tests/tools/check-x.sh
 # with the programs inside HAVE_CHECK, the scripts outside of it. All of them are TESTS, but that
 # builds with a sanitizer leave out the tree_checks, which are scripts that say the same however the
 # library is built. A program links what LDADD says: of the archives, that is what it names and no
@@ -146,10 +146,8 @@ EXTRA_DIST += \
 	tests/api/profile.def tests/api/trace.def
 
 if HAVE_CHECK
-check_PROGRAMS += \
-	tests/api/test_arguments \
-	tests/api/test_arguments_cuda \
-	tests/api/test_struct_sizes
+check_PROGRAMS += tests/api/test_arguments tests/api/test_arguments_cuda
+tests_api_test_arguments_SOURCES = tests/api/test_arguments.c tests/api/struct_sizes.c
 tests_api_test_arguments_cuda_LDADD = $(cuda_LDADD)
 if HAVE_OPENCL
 check_PROGRAMS += tests/api/test_arguments_opencl
@@ -158,55 +156,47 @@ tests_api_test_arguments_opencl_LDFLAGS = $(wrap_opencl_link_flags)
 endif
 endif
 
-# --- The core, the arena, the built-in hooks ------------------------------------------------------
+# --- The public headers: a program for each, whose files are a suite each -------------------------
 
 if HAVE_CHECK
-check_PROGRAMS += \
-	tests/core/allocator/test_allocator \
-	tests/host/test_host_allocator \
-	tests/host/test_simulated_allocator \
-	tests/core/base/test_bytes \
-	tests/core/base/test_dlopen \
-	tests/core/base/test_log \
-	tests/core/base/test_map \
-	tests/core/base/test_options \
-	tests/core/base/test_printable \
-	tests/core/base/test_status \
-	tests/core/hooks/test_hook \
-	tests/core/hooks/test_hook_callbacks \
-	tests/core/hooks/test_hook_device \
-	tests/core/hooks/test_hook_memory \
-	tests/core/hooks/test_hook_owners \
-	tests/core/hooks/test_hook_registration \
-	tests/core/hooks/test_hook_threads \
-	tests/core/pool/test_buffer \
-	tests/core/pool/test_idle \
-	tests/core/pool/test_inherited \
-	tests/core/pool/test_lifetime \
-	tests/core/pool/test_limit \
-	tests/core/pool/test_defaults \
-	tests/core/pool/test_host_memory \
-	tests/core/pool/test_limit_environment \
-	tests/core/pool/test_one_block \
-	tests/core/pool/test_out_of_memory \
-	tests/core/pool/test_out_of_memory_callback \
-	tests/core/pool/test_pool \
-	tests/core/pool/test_pyopencl \
-	tests/core/pool/test_reclaim \
-	tests/core/pool/test_stats \
-	tests/core/pool/test_threads_held \
-	tests/core/pool/test_threads_memory \
-	tests/core/pool/test_threads_pools \
-	tests/core/pool/test_try \
-	tests/core/pool/test_whose_buffer \
-	tests/core/store/test_bin \
-	tests/core/streams/test_forget_stream \
-	tests/core/streams/test_forget_stream_calls \
-	tests/core/streams/test_forget_stream_threads \
-	tests/core/streams/test_order_failures \
-	tests/core/streams/test_order_marks \
-	tests/core/streams/test_order_late \
-	tests/core/streams/test_order_out_of_memory
+check_PROGRAMS += tests/api/test_allocator tests/api/test_arena tests/api/test_arena_streams \
+	tests/api/test_hook \
+	tests/api/test_order_late tests/api/test_pool tests/api/test_status tests/core/test_dlopen
+tests_api_test_allocator_SOURCES = tests/api/test_allocator.c tests/api/host_allocator.c \
+	tests/api/simulated_allocator.c
+tests_api_test_arena_SOURCES = tests/api/test_arena.c tests/api/arena_failures.c \
+	tests/api/arena_figures.c tests/api/arena_order.c tests/api/arena_pool.c \
+	tests/api/arena_programs.c tests/api/arena_reserve.c tests/api/arena_threads.c
+tests_api_test_arena_LDFLAGS = $(failmalloc_link_flags) -Wl,--wrap=nanosleep
+tests_api_test_arena_streams_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=nanosleep
+tests_api_test_hook_SOURCES = tests/api/test_hook.c tests/api/hook_callbacks.c \
+	tests/api/hook_registration.c tests/api/hook_threads.c
+tests_api_test_hook_LDFLAGS = $(failmalloc_link_flags)
+tests_api_test_pool_SOURCES = tests/api/test_pool.c tests/api/pool_defaults.c \
+	tests/api/pool_held.c tests/api/pool_host_memory.c tests/api/pool_idle.c \
+	tests/api/pool_limit.c tests/api/pool_out_of_memory.c tests/api/pool_peaks.c \
+	tests/api/pool_streams.c tests/api/pool_stream_threads.c \
+	tests/api/pool_threads.c tests/api/pool_try.c
+tests_api_test_pool_LDFLAGS = $(failmalloc_link_flags)
+# Those of status.h, bin.h, bytes.h and log.h, options of all headers, and what lib/core/base has for
+# others.
+tests_api_test_status_SOURCES = tests/api/test_status.c tests/api/bin.c tests/api/bytes.c \
+	tests/api/log.c tests/api/options.c tests/core/map.c tests/core/printable.c
+tests_api_test_status_LDFLAGS = $(failmalloc_link_flags)
+if HAVE_PYTHON3
+tests_api_test_status_SOURCES += tests/api/bin_answers_hold.c tests/api/bin_answers.h
+nodist_tests_api_test_status_SOURCES = tests/api/bin_answers.c
+CLEANFILES += tests/api/bin_answers.c
+tests/api/bin_answers.c: tests/api/bin_answers.py
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(PYTHON3) $< >$@-t && mv $@-t $@
+endif
+# A plug-in that brings its own copy of the library along; test_dlopen makes copies of it.
+check_LTLIBRARIES += tests/core/plugin.la
+tests_core_plugin_la_SOURCES = tests/core/plugin.c
+tests_core_plugin_la_LIBADD = libclpool-internal.la
+tests_core_plugin_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version \
+	-rpath $(abs_top_builddir)/tests/core -export-symbols-regex '^plugin_use$$'
+EXTRA_tests_core_test_dlopen_DEPENDENCIES = tests/core/plugin.la
 # --- The model: programs drawn by chance, and what must be true of them
 check_PROGRAMS += tests/model/test_crowd
 tests_model_test_crowd_SOURCES = \
@@ -221,25 +211,9 @@ tests_model_test_crowd_SOURCES = \
 	tests/model/crowd_streams.c \
 	tests/model/known_faults.h \
 	tests/model/test_crowd.c
-if HAVE_PYTHON3
-check_PROGRAMS += tests/core/store/test_bin_answers
-nodist_tests_core_store_test_bin_answers_SOURCES = tests/core/store/bin_answers.c
-tests_core_store_test_bin_answers_SOURCES = tests/core/store/test_bin_answers.c \
-	tests/core/store/bin_answers.h
-CLEANFILES += tests/core/store/bin_answers.c
-tests/core/store/bin_answers.c: tests/core/store/bin_answers.py
-	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(PYTHON3) $< >$@-t && mv $@-t $@
-endif
-check_PROGRAMS += \
-	tests/arena/test_arena \
-	tests/arena/test_arena_order \
-	tests/arena/test_arena_failures \
-	tests/arena/test_arena_figures \
-	tests/arena/test_arena_pool \
-	tests/arena/test_arena_programs \
-	tests/arena/test_arena_streams \
-	tests/arena/test_arena_threads \
-	tests/arena/test_reserve
+
+# --- The built-in hooks ---------------------------------------------------------------------------
+
 check_PROGRAMS += \
 	tests/hooks/test_call_stack \
 	tests/hooks/test_call_tree \
@@ -272,22 +246,9 @@ tests_model_test_nth_failure_LDFLAGS = $(failmalloc_link_flags) -Wl,--wrap=nanos
 check_PROGRAMS += \
 	tests/hostile/test_cancel \
 	tests/hostile/test_forks \
+	tests/hostile/test_inherited \
 	tests/hostile/test_soak
 
-tests_core_base_test_map_LDFLAGS = $(failmalloc_link_flags)
-tests_core_base_test_status_LDFLAGS = $(failmalloc_link_flags)
-# A plug-in that brings its own copy of the library along; test_dlopen makes copies of it.
-check_LTLIBRARIES += tests/core/base/plugin.la
-tests_core_base_plugin_la_SOURCES = tests/core/base/plugin.c
-tests_core_base_plugin_la_LIBADD = libclpool-internal.la
-tests_core_base_plugin_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version \
-	-rpath $(abs_top_builddir)/tests/core/base -export-symbols-regex '^plugin_use$$'
-EXTRA_tests_core_base_test_dlopen_DEPENDENCIES = tests/core/base/plugin.la
-tests_core_hooks_test_hook_memory_LDFLAGS = $(failmalloc_link_flags)
-tests_core_pool_test_host_memory_LDFLAGS = $(failmalloc_link_flags)
-tests_arena_test_arena_failures_LDFLAGS = $(failmalloc_link_flags)
-tests_arena_test_arena_order_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=nanosleep
-tests_arena_test_arena_streams_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=nanosleep
 # Some of these look for their own names and lines.
 tests_hooks_test_call_tree_LDFLAGS = $(failmalloc_link_flags)
 tests_hooks_test_frame_lines_LDFLAGS = $(failmalloc_link_flags)
@@ -306,7 +267,7 @@ else
 AM_TESTS_ENVIRONMENT += clp_libdw=no; export clp_libdw;
 endif
 built_checks += tests/hooks/check-line-profile.sh
-EXTRA_DIST += tests/support/profiled.c tests/core/store/bin_answers.py
+EXTRA_DIST += tests/support/profiled.c tests/api/bin_answers.py
 
 # --- OpenCL ---------------------------------------------------------------------------------------
 
@@ -432,7 +393,7 @@ check_PROGRAMS += \
 	tests/trace/test_timeline \
 	tests/trace/test_tune \
 	tests/tools/test_devices \
-	tests/arena/test_arena_traces \
+	tests/trace/test_arena_traces \
 	tests/hooks/test_trace_hook \
 	tests/hooks/test_trace_hook_replay \
 	tests/hooks/test_environment_trace \

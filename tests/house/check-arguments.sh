@@ -6,7 +6,7 @@
 . "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
 set -eu
 
-# Take no argument, or any: tests/core/base/test_status.c has what they answer.
+# Take no argument, or any: tests/api/test_status.c has what they answer.
 exempt='clp_free_all_held clp_last_error clp_set_last_error clp_status_message clp_status_name
   clp_version'
 

@@ -82,9 +82,7 @@ static void replace_pool(model *it, unsigned pool)
 {
   it->device.failing = 0; /* what an ending pool cannot give back is lost */
   model_hooks_end(it, (int)pool);
-  model_held_drop(it, pool);
-  MODEL_LIBRARY((clp_pool_release(it->pools[pool].pool), 0));
-  it->pools[pool].generation++;
+  model_end_pool(it, pool);
   model_make_pool(it, pool);
 }
 

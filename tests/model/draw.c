@@ -49,6 +49,7 @@ static void draw_device(drawing *it, model_config *config)
   config->marks_are_work = is_late && percent(it, 50);
   config->reuse_addresses = is_late && percent(it, 60);
   config->exclusive_parts = is_late && percent(it, 40);
+  config->no_drain = is_late && percent(it, 15);
   config->has_home = is_late && percent(it, 50);
   config->allocate_uses_home = config->has_home && percent(it, 50);
 }
@@ -65,6 +66,11 @@ static void draw_arena(drawing *it, model_config *config)
   config->min_segment_bytes = smallest[below(it, 6)];
   config->max_segment_bytes = percent(it, 20) ? config->min_segment_bytes + below(it, 200000) : 0;
   config->one_thread = percent(it, 40);
+  config->addresses = config->device == MODEL_LATE && percent(it, 60);
+  config->seldom_looks = percent(it, 60);
+  config->opaque = config->addresses ? 0 : config->opaque;
+  if (!config->one_thread && config->addresses)
+    config->exclusive_parts = 0;
 }
 
 static void draw_config(drawing *it)

@@ -345,9 +345,10 @@ void model_check(model *it)
   for (unsigned pool = 0; pool < it->pool_count; pool++)
     if (model_checks_all || it->at % (8 * it->pool_count) == 8 * pool)
       check_bins(it, pool);
-  if (it->config->arena)
+  bool looks = it->config->arena && (!it->config->seldom_looks || it->at % 512 == 511);
+  if (looks)
     check_arena(it);
-  if (it->config->arena && (model_checks_all || it->at % 8 == 0))
+  if (looks && (model_checks_all || it->at % 8 == 7))
     check_arena_blocks(it);
   model_hooks_check(it);
   if (it->is_fake && it->device.wrong[0])

@@ -7,7 +7,7 @@
 
 enum {
   /** peak_active_bytes is within 7 % of what several threads had at once. Today it is up to a half
-   * too low where they rise and fall out of step: see tests/core/pool/test_threads_memory.c. */
+   * too low where they rise and fall out of step: see tests/api/pool_peaks.c. */
   CLPT_ACTIVE_PEAKS_OF_THREADS_ARE_RIGHT = 1,
 
   /** A limit, or a device, that refuses a block of its bin's size is asked once more: for the

@@ -88,6 +88,7 @@ typedef struct model {
   unsigned faults_before;              /* of the device, before the call at work */
   unsigned losses;                     /* that the log told of */
   unsigned stays;                      /* blocks of released buffers that the device did not take */
+  uint64_t repeated;                   /* clp_arena_stats, at the end */
   uint64_t followed,
       served; /* held blocks that had to serve or to go, and the allocations served */
 
@@ -154,6 +155,7 @@ extern void (*model_outside)(bool is_outside);
 /** Runs a whole program; returns when all was as it should be. run.c. */
 void model_run(model *it, const model_program *program);
 void model_make_pool(model *it, unsigned pool);
+void model_end_pool(model *it, unsigned pool);
 void model_set_outside(bool is_outside); /* the library is called back, or calls the device */
 unsigned
 model_failing_calls(bool is_memory);         /* bits of the device's calls that nth_device counts */

@@ -30,6 +30,8 @@ enum {
   X(reuse_addresses)    /* a new stream comes where one was that ended */                          \
   X(opaque)             /* memory is a handle, as a cl_mem is */                                   \
   X(exclusive_parts)    /* clp_allocator_ops */                                                    \
+  X(addresses)          /* of an arena: parts are addresses, see clpt_late_set_addresses */        \
+  X(no_drain)           /* the allocator cannot wait for its frees */                              \
   X(has_home)           /* stream 0 is the home stream */                                          \
   X(allocate_uses_home) /* clp_allocator_ops */                                                    \
   X(defect)             /* clpt_late_defect */                                                     \
@@ -38,6 +40,7 @@ enum {
   X(min_segment_bytes)  /* clp_arena_options */                                                    \
   X(max_segment_bytes)  /* clp_arena_options */                                                    \
   X(one_thread)         /* clp_arena_options */                                                    \
+  X(seldom_looks)       /* at the arena's figures, which end a loop that it follows */             \
   X(reserve_bytes)      /* clp_arena_reserve, where the device has them */                         \
   X(pools)              /* how many besides the first */                                           \
   X(memory_limit)       /* CLPOOL_MEMORY_LIMIT when a pool is made, bytes; 0: not set */           \

@@ -41,25 +41,37 @@ void model_require_success(const model *it, clp_status status)
   model_require(it, !status || (last->status == status && last->message[0]));
 }
 
+/* The program at work. */
+static model *running;
+
+/* The library holds no lock then: its pools answer. */
+static void ask_pools(void)
+{
+  clp_pool_stats stats = CLP_POOL_STATS_INIT;
+  for (unsigned pool = 0; running && pool < running->pool_count; pool++)
+    if (running->pools[pool].pool)
+      model_require(running, !clp_pool_get_stats(running->pools[pool].pool, &stats));
+}
+
 void model_set_outside(bool is_outside)
 {
   if (model_outside)
     model_outside(is_outside);
+  if (is_outside)
+    ask_pools();
 }
 
 /* --- begin --- */
 
 /* While the library naps, each stream does a piece of its work. */
-static model *napping;
-
 int __wrap_nanosleep(const struct timespec *duration, struct timespec *left);
 int __wrap_nanosleep(const struct timespec *duration, struct timespec *left)
 {
   (void)duration;
   (void)left;
   model_set_outside(true);
-  for (int i = 0; napping && i < MODEL_STREAMS; i++)
-    (void)clpt_late_step(&napping->device, napping->streams[i]);
+  for (int i = 0; running && running->has_streams && i < MODEL_STREAMS; i++)
+    (void)clpt_late_step(&running->device, running->streams[i]);
   model_set_outside(false);
   return 0;
 }
@@ -76,7 +88,10 @@ static void begin_streams(model *it)
   device->ops.exclusive_parts = config->exclusive_parts;
   device->ops.home_stream = config->has_home ? it->streams[0] : NULL;
   device->ops.allocate_uses_home = config->has_home && config->allocate_uses_home;
-  napping = it;
+  if (config->addresses)
+    clpt_late_set_addresses(device);
+  if (config->no_drain)
+    device->ops.drain = NULL;
 }
 
 unsigned model_failing_calls(bool is_memory)
@@ -183,6 +198,15 @@ void model_make_pool(model *it, unsigned pool)
     model_hook_watch(it, pool);
 }
 
+void model_end_pool(model *it, unsigned pool)
+{
+  clp_pool *ending = it->pools[pool].pool;
+  model_held_drop(it, pool);
+  it->pools[pool].generation++;
+  it->pools[pool].pool = NULL;
+  MODEL_LIBRARY((clp_pool_release(ending), 0));
+}
+
 /* Memory is lost only where the device does not take it back, and the log says so. That of a
  * released buffer stays with its pool. */
 static void note_loss(clp_log_level level, const char *message, void *user_data)
@@ -207,7 +231,7 @@ static void begin(model *it, const model_program *program)
   it->is_fake = it->has_streams || it->config->device == MODEL_PLAIN;
   it->can_run_out = it->config->capacity > 0;
   it->may_fail = it->config->nth_device > 0 || it->config->nth_host > 0;
-  napping = NULL;
+  running = NULL;
   clp_set_log(note_loss, it);
   if (it->is_fake)
     begin_device(it);
@@ -217,6 +241,7 @@ static void begin(model *it, const model_program *program)
     ;
   if (it->config->arena)
     begin_arena(it);
+  running = it;
   for (unsigned pool = 0; pool < it->pool_count; pool++)
     model_make_pool(it, pool);
 }
@@ -225,11 +250,8 @@ static void begin(model *it, const model_program *program)
 
 static void end_pools(model *it)
 {
-  for (unsigned pool = 0; pool < it->pool_count; pool++) {
-    model_held_drop(it, pool);
-    it->pools[pool].generation++;
-    MODEL_LIBRARY((clp_pool_release(it->pools[pool].pool), 0));
-  }
+  for (unsigned pool = 0; pool < it->pool_count; pool++)
+    model_end_pool(it, pool);
 }
 
 static void release_all(model *it)
@@ -248,8 +270,12 @@ static void end(model *it)
   release_all(it);
   if (!it->config->ends_early)
     end_pools(it);
+  clp_arena_stats stats = CLP_ARENA_STATS_INIT;
+  if (it->config->arena)
+    model_require(it, !clp_arena_get_stats(it->allocator, &stats));
+  it->repeated = stats.repeated_blocks;
   MODEL_LIBRARY((clp_allocator_release(it->allocator), 0));
-  napping = NULL;
+  running = NULL;
   clp_set_log(NULL, NULL);
   if (!it->is_fake)
     return;

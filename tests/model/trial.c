@@ -56,6 +56,7 @@ void model_run_once(model_program *program)
   common->tally.calls += program->count;
   common->tally.served += ran.served;
   common->tally.freed += ran.followed;
+  common->tally.repeated += ran.repeated;
   common->tally.reads += ran.device.reads;
 }
 

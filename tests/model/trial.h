@@ -19,6 +19,7 @@ typedef struct model_tally {
   unsigned long programs, runs, calls, reads;
   unsigned long faults;        /* runs in which the device failed on purpose */
   unsigned long served, freed; /* held blocks that served, and that went back to the device */
+  unsigned long repeated;      /* blocks that loops of arenas placed */
 } model_tally;
 
 /** Tries the programs of the seeds [first, first + count). One that fails is shortened and written

@@ -113,6 +113,12 @@ static void check_host(const model *it, unsigned waits_before)
 
 /* --- buffers --- */
 
+/* Whether the user tells the device of the parts of an arena's segments that buffers are in. */
+static bool tells_parts(const model *it, const model_slot *slot)
+{
+  return it->config->arena && it->config->addresses && it->has_streams && slot->memory;
+}
+
 /* As users do who try for a hit first, or as the others. */
 static clp_status ask(model *it, clp_pool *pool, size_t bytes, clp_stream stream, clp_buffer **out)
 {
@@ -175,6 +181,8 @@ void model_allocate(model *it, unsigned at, unsigned pool, int stream, size_t by
                        .last = used_on,
                        .bound = -1};
   from->allocated++;
+  if (tells_parts(it, slot))
+    clpt_late_open(&it->device, slot->memory, slot->capacity);
   model_held_serve(it, pool, slot->last, slot);
   check_buffer(it, slot, from->pool);
   model_check_capacity(it, slot, refusals);
@@ -231,6 +239,8 @@ void model_release(model *it, unsigned at, int stream)
   int on = release_stream(it, slot, stream);
   if (it->has_streams)
     prepare_release(it, slot, on);
+  if (tells_parts(it, slot))
+    clpt_late_close(&it->device, slot->memory, slot->capacity);
   if (!has_pool)
     it->device.failing = 0; /* what an ending pool cannot give back is lost */
   slot->buffer = NULL;

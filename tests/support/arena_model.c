@@ -38,10 +38,6 @@ static void require_equal(clpt_model *model, const char *what, uint64_t is, uint
 
 static bool is_refused(clpt_model *model)
 {
-  if (model->fails_after) {
-    model->fails_after--;
-    return false;
-  }
   bool is = model->refusals;
   model->refusals -= is;
   return is;

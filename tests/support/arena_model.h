@@ -40,8 +40,7 @@ typedef struct clpt_account {
 
 typedef struct clpt_model {
   size_t capacity;   /**< of the device; 0: no bound. The test may set it at any time. */
-  unsigned refusals; /**< so many calls of the device fail after `fails_after` that do not */
-  unsigned fails_after;
+  unsigned refusals; /**< so many calls of the device fail */
   /** What another thread does while the device is asked, once. NULL: nothing. */
   void (*meanwhile)(void);
   bool is_nested;   /**< so calls of the device are counted when others have begun */

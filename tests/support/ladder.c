@@ -33,33 +33,3 @@ void clpt_start_with_helper(clpt_rig *rig, clpt_helper *self, size_t capacity)
   rig->device.capacity = capacity;
   clpt_rig_start_with(rig, &options);
 }
-
-void clpt_assert_served(clpt_rig *rig, const char *trace)
-{
-  clp_buffer *buffer;
-
-  clpt_device_clear_trace(&rig->device);
-  buffer = clpt_allocate(rig->pool, 1023);
-  clpt_device_trace_is(&rig->device, trace);
-  clpt_ok(clp_buffer_release(buffer));
-}
-
-void clpt_assert_refused(clpt_rig *rig, clp_status status, const char *trace)
-{
-  clp_buffer *buffer = (clp_buffer *)rig;
-  clp_pool_stats before = clpt_stats(rig->pool), after;
-
-  clpt_device_clear_trace(&rig->device);
-  clpt_fails(status, clp_pool_allocate(rig->pool, 1023, &buffer));
-  ck_assert_ptr_null(buffer);
-  clpt_device_trace_is(&rig->device, trace);
-  after = clpt_stats(rig->pool);
-  ck_assert_uint_eq(after.managed_bytes, rig->device.live_bytes);
-  ck_assert_uint_eq(after.managed_bytes - after.held_bytes,
-                    before.managed_bytes - before.held_bytes);
-  ck_assert_uint_eq(after.held_blocks + after.active_blocks, rig->device.live_blocks);
-  before.held_blocks = after.held_blocks;
-  before.held_bytes = after.held_bytes;
-  before.managed_bytes = after.managed_bytes;
-  clpt_assert_same_figures(&before, &after);
-}

@@ -22,12 +22,4 @@ bool clpt_help(clp_pool *pool, size_t bytes, void *user_data);
 /** A device of `capacity` bytes and a pool with `helper`, which is reset, as its callback. */
 void clpt_start_with_helper(clpt_rig *rig, clpt_helper *helper, size_t capacity);
 
-/** Takes a buffer of 1023 bytes, which is its bin's size, and releases it; asserts which calls that
- * made. */
-void clpt_assert_served(clpt_rig *rig, const char *trace);
-
-/** Fails to take such a buffer; asserts with what and which calls that made, and that
- * figures are as before but for held blocks that went. */
-void clpt_assert_refused(clpt_rig *rig, clp_status status, const char *trace);
-
 #endif

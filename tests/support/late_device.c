@@ -24,13 +24,6 @@ static void note_locked(clpt_late_device *device, char letter)
   device->trace[device->trace_length] = '\0';
 }
 
-void clpt_late_note(clpt_late_device *device, char letter)
-{
-  pthread_mutex_lock(&device->lock);
-  note_locked(device, letter);
-  pthread_mutex_unlock(&device->lock);
-}
-
 void clpt_late_clear(clpt_late_device *device)
 {
   pthread_mutex_lock(&device->lock);

@@ -84,7 +84,7 @@ struct clpt_late_device {
   uint64_t reads;      /**< so often a block had what it should have */
   unsigned mismatches; /**< and so often it had not, or was written in a wrong order */
   char wrong[128];     /**< the first of those, or of what was not called rightly; empty: none */
-  char trace[128];     /**< see clpt_late_note */
+  char trace[128];     /**< A allocate, F free, O free_on, D drain, H host_wait, ! it failed */
 
   pthread_mutex_t lock; /* guards all that happened, and all below */
   size_t trace_length;
@@ -183,10 +183,6 @@ unsigned clpt_late_all_calls(clpt_late_device *device);
 
 /** How many references to streams the library has. */
 unsigned clpt_late_retains(clpt_late_device *device);
-
-/** Adds a letter to the trace, which has A for allocate, F for free, O for free_on, D for drain and
- * H for host_wait, and `!` after a call that failed. */
-void clpt_late_note(clpt_late_device *device, char letter);
 
 /** Clears the trace, and the counts of calls. */
 void clpt_late_clear(clpt_late_device *device);

@@ -22,7 +22,7 @@ const char *__tsan_default_options(void)
 }
 #endif
 
-enum { HANG_SECONDS = 300, SANITIZER_FACTOR = 8, VALGRIND_FACTOR = 50 };
+enum { HANG_SECONDS = 300, SANITIZER_FACTOR = 8, VALGRIND_FACTOR = 50, MOST_SUITES = 16 };
 
 TCase *clpt_case(Suite *suite, const char *name)
 {
@@ -32,10 +32,31 @@ TCase *clpt_case(Suite *suite, const char *name)
   return tests;
 }
 
+/* The suites of a program's other files. */
+static struct {
+  const char *name;
+  void (*fill)(Suite *suite);
+} others[MOST_SUITES];
+static size_t other_count;
+
+void clpt_add_suite(const char *name, void (*fill)(Suite *suite))
+{
+  if (other_count == MOST_SUITES)
+    abort();
+  others[other_count].name = name;
+  others[other_count++].fill = fill;
+}
+
 static int run(Suite *suite, enum fork_status forks)
 {
   SRunner *runner = srunner_create(suite);
   int failed;
+
+  for (size_t i = 0; i < other_count; i++) {
+    Suite *other = suite_create(others[i].name);
+    others[i].fill(other);
+    srunner_add_suite(runner, other);
+  }
 
   srunner_set_fork_status(runner, forks);
   srunner_run_all(runner, CK_ENV);

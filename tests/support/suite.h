@@ -33,6 +33,17 @@ int clpt_run_apart(Suite *suite);
   }                                                                                                \
   static void clpt_fill_suite(Suite *suite)
 
+/** A further suite of the program, whose main() is in another file: CK_RUN_SUITE=name runs it
+ * alone. */
+#define CLPT_SUITE(name)                                                                           \
+  static void clpt_fill_suite(Suite *suite);                                                       \
+  __attribute__((constructor)) static void clpt_add_suite_here(void)                               \
+  {                                                                                                \
+    clpt_add_suite(name, clpt_fill_suite);                                                         \
+  }                                                                                                \
+  static void clpt_fill_suite(Suite *suite)
+void clpt_add_suite(const char *name, void (*fill)(Suite *suite));
+
 /** Whether valgrind runs this, which takes what a process left on purpose for a leak. */
 bool clpt_is_on_valgrind(void);
 
