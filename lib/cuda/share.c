@@ -2,6 +2,7 @@
 /* Sharing memory pools and pointers with other processes. */
 #include "core/base/cancel.h"
 #include "core/base/error.h"
+#include "cuda/capture.h"
 #include "cuda/cuda_error.h"
 #include "cuda/mempool.h"
 
@@ -121,6 +122,8 @@ clp_status clp_cuda_pointer_free(unsigned long long pointer, clp_stream stream)
   if (!pointer)
     return CLP_SUCCESS;
   clp_status status = clpi_cuda_load();
-  stream = stream ? stream : CLP_CUDA_STREAM_LEGACY;
-  return status ? status : clpi_cuda_call(cuMemFreeAsync, pointer, stream);
+  if (status)
+    return status;
+  CLPI_CUDA_RELAXED;
+  return clpi_cuda_call(cuMemFreeAsync, pointer, stream ? stream : CLP_CUDA_STREAM_LEGACY);
 }

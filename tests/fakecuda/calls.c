@@ -156,7 +156,7 @@ static bool is_unsafe(fake_call call)
 {
   return call == FAKE_cuEventQuery || call == FAKE_cuEventSynchronize ||
          call == FAKE_cuStreamQuery || call == FAKE_cuStreamSynchronize ||
-         call == FAKE_cuMemAlloc || call == FAKE_cuMemFree;
+         call == FAKE_cuMemAlloc || call == FAKE_cuMemFree || call == FAKE_cuMemFreeAsync;
 }
 
 CUresult fake_begin_call_locked(fake_call call)

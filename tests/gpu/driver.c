@@ -3,6 +3,7 @@
 #include "gpu.h"
 
 static CUmemoryPool mempool; /* keeps what it reserved */
+static CUdeviceptr spare;    /* memory that a call may free; 0: it did */
 
 static void set(int attribute, uint64_t value)
 {
@@ -208,6 +209,14 @@ static CUresult take_memory(void)
   return code == CLPI_CUDA_SUCCESS ? cu.cuMemFree(direct) : code;
 }
 
+static CUresult free_memory(void)
+{
+  CUresult code = cu.cuMemFreeAsync(spare, clpt_other);
+  if (code == CLPI_CUDA_SUCCESS)
+    spare = 0;
+  return code;
+}
+
 static CUresult wait_for_context(void)
 {
   return cu.cuCtxSynchronize();
@@ -223,6 +232,7 @@ static const struct {
     {"cuStreamQuery", ask_stream, true},
     {"cuStreamSynchronize", wait_for_stream, true},
     {"cuMemAlloc, cuMemFree", take_memory, true},
+    {"cuMemFreeAsync", free_memory, true},
     {"cuCtxSynchronize", wait_for_context, false},
 };
 enum { UNSAFE_COUNT = sizeof(unsafe) / sizeof(unsafe[0]) };
@@ -251,8 +261,11 @@ START_TEST(unsafe_calls_end_a_capture_but_in_relaxed_mode)
   clpt_gpu_ok(cu.cuEventCreate(&event, CLPI_CUDA_EVENT_DISABLE_TIMING));
   clpt_gpu_ok(cu.cuEventRecord(event, clpt_other));
   clpt_gpu_ok(cu.cuEventSynchronize(event));
+  spare = allocate(clpt_other);
   check_capture(_i, FAKECUDA_CAPTURE_GLOBAL, false);
   check_capture(_i, CLPI_CUDA_CAPTURE_RELAXED, unsafe[_i].may_in_relaxed_mode);
+  if (spare)
+    clpt_gpu_ok(cu.cuMemFreeAsync(spare, clpt_other));
   clpt_gpu_ok(cu.cuEventDestroy(event));
 }
 END_TEST

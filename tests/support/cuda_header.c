@@ -122,6 +122,7 @@ SAME_VALUE(CLPI_CUDA_MEMPOOL_USED_HIGH, CU_MEMPOOL_ATTR_USED_MEM_HIGH);
 /* The tests make contexts as CUDA 3.2 does; the newest form has more parameters. */
 #undef cuCtxCreate
 /* cuda.h has these behind a macro. */
+#undef cuMemcpyHtoDAsync
 #undef cuMemcpyDtoHAsync
 #undef cuMemcpyDtoDAsync
 #undef cuStreamBeginCapture
