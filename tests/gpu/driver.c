@@ -262,6 +262,7 @@ START_TEST(unsafe_calls_end_a_capture_but_in_relaxed_mode)
   clpt_gpu_ok(cu.cuEventRecord(event, clpt_other));
   clpt_gpu_ok(cu.cuEventSynchronize(event));
   spare = allocate(clpt_other);
+  clpt_gpu_ok(cu.cuStreamSynchronize(clpt_other));
   check_capture(_i, FAKECUDA_CAPTURE_GLOBAL, false);
   check_capture(_i, CLPI_CUDA_CAPTURE_RELAXED, unsafe[_i].may_in_relaxed_mode);
   if (spare)
