@@ -339,11 +339,9 @@ static PyObject *callback_new(PyTypeObject *type, PyObject *args, PyObject *keyw
                                    &kind_name) ||
       check_function("allocate", function) < 0 ||
       (free_function != Py_None && check_function("free", free_function) < 0) ||
-      parse_kind(kind_name, &kind, &native) < 0)
+      parse_kind(kind_name, &kind, &native) < 0 ||
+      (kind == MEMORY_CL_MEM && !clpool_has_pyopencl()))
     return NULL;
-  if (kind == MEMORY_CL_MEM && clpool_buffer_type == NULL)
-    return PyErr_Format(PyExc_ImportError, "OpenCL's memory needs pyopencl, which is not "
-                                           "installed");
   CallbackAllocator *self = (CallbackAllocator *)type->tp_alloc(type, 0);
   if (self == NULL)
     return NULL;
