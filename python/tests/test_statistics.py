@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import dataclasses
 import gc
 import sys
@@ -60,11 +61,8 @@ def test_threads_of_a_pool(host_pool):
         barrier.wait(30)
         kept.clear()
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with concurrent.futures.ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda _: work(), range(4)))
     hook.remove_from(host_pool)
     assert hook.allocation_counts == Statistics(0, 0, 4000, 400, 4000, 400)
 
@@ -178,11 +176,8 @@ def test_profilers_of_threads(host_pool):
                 barrier.wait(30)
                 kept.release()
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with concurrent.futures.ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda _: work(), range(4)))
     assert figures(records) == {"block": (200, 2000, 10)}
 
 

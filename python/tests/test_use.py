@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import functools
 import gc
 import importlib
 import itertools
 import sys
-import threading
 
 import numpy as np
 import pyopencl as cl
@@ -313,28 +313,21 @@ def test_many_queues(context, queue):
 
 
 def test_threads(context, queue):
-    failed = []
-
     def work(number):
         own = cl.CommandQueue(context)
         for i in range(50):
             x = cla.zeros(own, 1000 + 10 * number, np.int32) + i
-            if not ((x * 2).get() == 2 * i).all():
-                failed.append((number, i))
+            assert ((x * 2).get() == 2 * i).all(), (number, i)
 
     def toggle():
         for _ in range(50):
             with clpool.use(queue, arena=True):
                 cla.zeros(queue, 100, np.int32)
 
-    with clpool.use(queue) as used:
-        threads = [threading.Thread(target=work, args=(n,)) for n in range(3)]
-        threads.append(threading.Thread(target=toggle))
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert not failed
+    with clpool.use(queue) as used, concurrent.futures.ThreadPoolExecutor(4) as threads:
+        toggling = threads.submit(toggle)
+        list(threads.map(work, range(3)))
+        toggling.result()
     assert used.pool.stats.allocations > 0 == used.pool.active_blocks
 
 
