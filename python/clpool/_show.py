@@ -119,6 +119,7 @@ def set_up() -> None:
         _clpool.Allocator: _allocator,
         _clpool.ArenaAllocator: _arena,
         _clpool.Memory: _memory,
+        _clpool.CudaMemPool: lambda mempool: f" {mempool.handle:#x}",
     }
     if hasattr(_clpool, "PooledBuffer"):
         looks[_clpool.PooledBuffer] = _buffer

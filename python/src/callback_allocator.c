@@ -96,12 +96,10 @@ static int refuse_result(const CallbackAllocator *self, PyObject *object)
   const char *wanted = self->base.kind == MEMORY_HOST     ? "an object with a writable buffer"
                        : self->base.kind == MEMORY_CL_MEM ? "a pyopencl.Buffer"
                                                           : "an object with the attribute ptr";
-  if (self->free == NULL)
-    PyErr_Format(PyExc_TypeError, "without free, allocate must return %s, not %.200s", wanted,
-                 Py_TYPE(object)->tp_name);
-  else
-    PyErr_Format(PyExc_TypeError, "allocate must return an int or %s, not %.200s", wanted,
-                 Py_TYPE(object)->tp_name);
+  PyErr_Format(PyExc_TypeError, "%s %s, not %.200s",
+               self->free == NULL ? "without free, allocate must return"
+                                  : "allocate must return an int or",
+               wanted, Py_TYPE(object)->tp_name);
   return -1;
 }
 

@@ -344,11 +344,6 @@ static PyObject *get_figure(PyObject *self, void *field)
   return PyLong_FromUnsignedLongLong(*(const uint64_t *)((const char *)&usage + (size_t)field));
 }
 
-static PyObject *mempool_repr(PyObject *self)
-{
-  return PyUnicode_FromFormat("<clpool.CudaMemPool %p>", handle_of(self));
-}
-
 /* --- The type --------------------------------------------------------------------------------- */
 
 #define WITH_KEYWORDS(function) (PyCFunction)(void (*)(void)) function, METH_VARARGS | METH_KEYWORDS
@@ -459,7 +454,6 @@ static PyType_Slot slots[] = {
     {Py_tp_dealloc, mempool_dealloc},
     {Py_tp_methods, methods},
     {Py_tp_getset, properties},
-    {Py_tp_repr, mempool_repr},
     {0, NULL},
 };
 

@@ -366,9 +366,7 @@ def test_line_profile(host_pool):
     size = host_pool.alloc_size(host_pool.bin_number(1024)) / 1024
     with clpool.LineProfileHook() as profile:
         allocate_twice(host_pool)
-    text = io.StringIO()
-    profile.print_report(text)
-    lines = text.getvalue().splitlines()
+    lines = reported(profile).splitlines()
     assert lines[0] == f"_root ({2 * size:.2f}KB, {size:.2f}KB)"
     inner = [entry.strip() for entry in lines[-2:]]
     assert inner == [
@@ -381,13 +379,8 @@ def test_line_profile(host_pool):
 def test_line_profile_depth_and_folded(host_pool):
     with clpool.LineProfileHook(max_depth=2) as profile:
         allocate_twice(host_pool)
-    text = io.StringIO()
-    profile.print_report(text)
-    assert len(text.getvalue().splitlines()) == 2
-    text = io.StringIO()
-    profile.write_folded(text)
-    (only,) = text.getvalue().splitlines()
-    assert int(only.split()[-1]) == 2 * host_pool.alloc_size(host_pool.bin_number(1024))
+    assert len(reported(profile).splitlines()) == 2
+    assert folded(profile) == [2 * host_pool.alloc_size(host_pool.bin_number(1024))]
 
 
 def test_line_profile_of_a_thread_without_python(host_pool):
@@ -403,10 +396,8 @@ def test_line_profile_of_a_thread_without_python(host_pool):
     _thread.start_new_thread(host_pool.allocate, (1024,))
     assert done.wait(30)
     profile.remove_from(host_pool)
-    text = io.StringIO()
-    profile.print_report(text)
     size = host_pool.alloc_size(host_pool.bin_number(1024)) / 1024
-    assert text.getvalue() == f"_root ({size:.2f}KB, {size:.2f}KB)\n"
+    assert reported(profile) == f"_root ({size:.2f}KB, {size:.2f}KB)\n"
 
 
 def reported(profile, view="sums"):
