@@ -26,6 +26,12 @@ def run_python(text: str, **environment: str) -> subprocess.CompletedProcess:
     )  # fmt: skip
 
 
+def run_on_thread(work: Callable[[], object]) -> None:
+    """Calls a function on another thread, which has ended afterwards. What it raises is raised."""
+    with concurrent.futures.ThreadPoolExecutor(1) as thread:
+        thread.submit(work).result()
+
+
 def run_in_child(work: Callable[[], object]) -> None:
     """Calls a function in a forked child. What it raises is printed, and a failure."""
     child = os.fork()

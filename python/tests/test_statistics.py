@@ -11,6 +11,7 @@ import sys
 import threading
 
 import pytest
+from test_process import run_on_thread
 
 import clpool
 from clpool.statistics import ProfilerRecords, Statistics, profiler
@@ -219,9 +220,7 @@ def test_a_generator_that_ends_on_another_thread(host_pool):
 
     running = generator()
     next(running)
-    thread = threading.Thread(target=running.close)
-    thread.start()
-    thread.join()
+    run_on_thread(running.close)
     with profiler(records=records, name="block"):
         host_pool(20)
     assert figures(records) == {"generator": (1, 10, 10), "block": (1, 20, 20)}

@@ -11,7 +11,7 @@ import threading
 import types
 
 import pytest
-from test_process import run_python
+from test_process import run_on_thread, run_python
 
 import clpool
 from clpool import _convert, _tracing
@@ -110,9 +110,7 @@ def test_a_trace_stops_on_its_thread(host_pool, tmp_path):
         left.append(clpool.trace(tmp_path / "worker.csv").start())
         host_pool(20)
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
+    run_on_thread(work)
     left[0].stop()
     own.stop()
     for name, lines in ("own", 1), ("pool", 3), ("worker", 3):
