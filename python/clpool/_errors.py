@@ -75,6 +75,7 @@ class Error(_base.Error):
     native_code = 0
     message = ""
 
+    # Without it, inspect.signature finds none.
     def __init__(self, *args: object) -> None:
         super().__init__(*args)
 

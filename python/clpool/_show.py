@@ -69,16 +69,11 @@ def _pool(pool: _clpool.MemoryPool) -> str:
 
 
 def _allocator(allocator: _clpool.Allocator) -> str:
-    if allocator.device is not None:
-        return f": device {allocator.device}"
-    return ""
+    return "" if allocator.device is None else f": device {allocator.device}"
 
 
 def _arena(arena: _clpool.ArenaAllocator) -> str:
-    try:
-        stats = arena.get_stats()
-    except Exception:
-        return ": the parent process'"
+    stats = arena.get_stats()
     used, reserved = int(stats["used_bytes"]), int(stats["reserved_bytes"])
     return f": {human(used)} used of {human(reserved)}"
 
@@ -91,17 +86,11 @@ def _memory(memory: _clpool.Memory) -> str:
 
 
 def _buffer(buffer: _clpool.PooledBuffer) -> str:
-    try:
-        return f": {buffer.size} bytes, cl_mem {buffer.int_ptr:#x}"
-    except Exception:
-        return ": the parent process'"
+    return f": {buffer.size} bytes, cl_mem {buffer.int_ptr:#x}"
 
 
 def _svm(svm: _clpool.PooledSVM) -> str:
-    try:
-        return _memory(svm.mem)
-    except Exception:
-        return ": the parent process'"
+    return _memory(svm.mem)
 
 
 def _pool_html(pool: _clpool.MemoryPool) -> str:
@@ -130,6 +119,7 @@ def set_up() -> None:
         _clpool.Allocator: _allocator,
         _clpool.ArenaAllocator: _arena,
         _clpool.Memory: _memory,
+        _clpool.CudaMemPool: lambda mempool: f" {mempool.handle:#x}",
     }
     if hasattr(_clpool, "PooledBuffer"):
         looks[_clpool.PooledBuffer] = _buffer
@@ -148,6 +138,10 @@ def set_up() -> None:
 
 def _repr_with(look: Any) -> Any:
     def __repr__(self: object) -> str:
-        return f"<{class_name(self)}{look(self)}>"
+        try:
+            shown = look(self)
+        except Exception:
+            shown = ": the parent process'"
+        return f"<{class_name(self)}{shown}>"
 
     return __repr__

@@ -4,17 +4,10 @@
 from __future__ import annotations
 
 from clpool import _clpool
+from clpool._hooks import AnyPool
+from clpool._show import human
 
 _MOST_BINS = 10
-
-
-def _size(size: int) -> str:
-    amount = float(size)
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if amount < 1024:
-            return f"{size} B" if unit == "B" else f"{amount:.2f} {unit}"
-        amount /= 1024
-    return f"{amount:.2f} PiB"
 
 
 def _cell(cell: str | int) -> str:
@@ -27,13 +20,13 @@ def _line(name: str | int, *cells: str | int) -> str:
     return f"{_cell(name):<14}" + "".join(f"{_cell(cell):>13}" for cell in cells)
 
 
-def _bins(pool: _clpool.MemoryPool | _clpool.PoolOnQueue) -> list[str]:
+def _bins(pool: AnyPool) -> list[str]:
     bins = pool.bin_stats()
     bins.sort(key=lambda one: -one["held_bytes"] - one["active_blocks"] * one["block_bytes"])
     lines = [_line("bin", "active", "held", "held bytes", "hits", "misses")]
     for one in bins[:_MOST_BINS]:
-        blocks = one["active_blocks"], one["held_blocks"], _size(one["held_bytes"])
-        lines.append(_line(_size(one["block_bytes"]), *blocks, one["hits"], one["misses"]))
+        blocks = one["active_blocks"], one["held_blocks"], human(one["held_bytes"])
+        lines.append(_line(human(one["block_bytes"]), *blocks, one["hits"], one["misses"]))
     if len(bins) > _MOST_BINS:
         lines.append(f"and {len(bins) - _MOST_BINS} more")
     return lines
@@ -44,15 +37,15 @@ def _arena(arena: _clpool.ArenaAllocator) -> list[str]:
     reserved, used = stats["reserved_bytes"], stats["used_bytes"]
     return [
         _line("arena", "bytes", "peak", "count"),
-        _line("segments", _size(reserved), _size(stats["peak_reserved_bytes"]), stats["segments"]),
-        _line("used", _size(used), _size(stats["peak_used_bytes"]), stats["used_blocks"]),
-        _line("free", _size(reserved - used), "", stats["free_ranges"]),
-        _line("largest free", _size(stats["largest_free_bytes"])),
-        _line("reserve", _size(stats["reserve_bytes"])),
+        _line("segments", human(reserved), human(stats["peak_reserved_bytes"]), stats["segments"]),
+        _line("used", human(used), human(stats["peak_used_bytes"]), stats["used_blocks"]),
+        _line("free", human(reserved - used), "", stats["free_ranges"]),
+        _line("largest free", human(stats["largest_free_bytes"])),
+        _line("reserve", human(stats["reserve_bytes"])),
     ]
 
 
-def memory_summary(pool: _clpool.MemoryPool | _clpool.PoolOnQueue) -> str:
+def memory_summary(pool: AnyPool) -> str:
     """The figures of a pool as a table, to print (torch.cuda.memory_summary)::
 
         print(clpool.memory_summary(pool))
@@ -64,15 +57,15 @@ def memory_summary(pool: _clpool.MemoryPool | _clpool.PoolOnQueue) -> str:
     stats, limit, allocator = pool.stats, pool.limit, pool.allocator
     managed_blocks = stats.active_blocks + stats.held_blocks
     rate = f"{stats.hits / stats.allocations:.1%}" if stats.allocations else "-"
-    managed, most_managed = _size(stats.managed_bytes), _size(stats.peak_managed_bytes)
-    active, most_active = _size(stats.active_bytes), _size(stats.peak_active_bytes)
+    managed, most_managed = human(stats.managed_bytes), human(stats.peak_managed_bytes)
+    active, most_active = human(stats.active_bytes), human(stats.peak_active_bytes)
     frees, reactions = stats.device_frees, stats.out_of_memory_reactions
     parts = [
-        [f"allocator {allocator.name}, limit {'none' if limit is None else _size(int(limit))}"],
+        [f"allocator {allocator.name}, limit {'none' if limit is None else human(int(limit))}"],
         [
             _line("pool", "bytes", "peak", "blocks"),
             _line("active", active, most_active, stats.active_blocks),
-            _line("held", _size(stats.held_bytes), "", stats.held_blocks),
+            _line("held", human(stats.held_bytes), "", stats.held_blocks),
             _line("managed", managed, most_managed, managed_blocks),
         ],
         [

@@ -63,15 +63,8 @@ class StatisticsHook(MemoryHook):
     def allocation_counts(self) -> Statistics:
         """What was counted since the last push that was not popped."""
         with self._lock:
-            one = self._counters[-1]
-            return Statistics(  # in one step, while no memory can be released
-                one.current_bytes,
-                one.current_count,
-                one.peak_bytes,
-                one.peak_count,
-                one.total_bytes,
-                one.total_count,
-            )
+            # Read in one step, during which the collector cannot release memory.
+            return Statistics(**vars(self._counters[-1]))
 
     def push_counters(self) -> Statistics:
         """Begins new counters at zero, within those that there are, which go on counting. Returns

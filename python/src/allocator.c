@@ -64,7 +64,7 @@ static PyObject *made(PyTypeObject *type, clp_status status, clp_allocator *allo
 /* --- Constructors ----------------------------------------------------------------------------- */
 
 /* Whether there are classes for what OpenCL's allocators give; false with an exception. */
-static bool has_pyopencl(void)
+bool clpool_has_pyopencl(void)
 {
   if (clpool_buffer_type == NULL)
     PyErr_SetString(PyExc_ImportError, "OpenCL's memory needs pyopencl, which is not installed");
@@ -77,7 +77,7 @@ static PyObject *deferred_new(PyTypeObject *type, PyObject *args, PyObject *keyw
   PyObject *context;
   unsigned long long flags = CL_MEM_READ_WRITE;
   void *handle;
-  if (!has_pyopencl() ||
+  if (!clpool_has_pyopencl() ||
       !PyArg_ParseTupleAndKeywords(args, keywords, "O|K", names, &context, &flags) ||
       clpool_handle_of(context, clpool_context_type, &handle) < 0)
     return NULL;
@@ -100,7 +100,7 @@ static PyObject *immediate_new(PyTypeObject *type, PyObject *args, PyObject *key
   PyObject *queue;
   unsigned long long flags = CL_MEM_READ_WRITE;
   void *handle;
-  if (!has_pyopencl() ||
+  if (!clpool_has_pyopencl() ||
       !PyArg_ParseTupleAndKeywords(args, keywords, "O|K", names, &queue, &flags) ||
       clpool_handle_of(queue, clpool_queue_type, &handle) < 0)
     return NULL;
@@ -119,7 +119,7 @@ static PyObject *svm_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
   unsigned long long flags = CL_MEM_READ_WRITE;
   size_t alignment = 0;
   void *context_handle, *queue_handle = NULL;
-  if (!has_pyopencl() ||
+  if (!clpool_has_pyopencl() ||
       !PyArg_ParseTupleAndKeywords(args, keywords, "O|O&KO", names, &context, clpool_parse_size,
                                    &alignment, &flags, &queue) ||
       clpool_handle_of(context, clpool_context_type, &context_handle) < 0 ||
@@ -184,7 +184,7 @@ static PyObject *cuda_async_new(PyTypeObject *type, PyObject *args, PyObject *ke
   PyObject *stream = Py_None, *mempool = NULL;
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "|iOO", names, &options.device, &stream,
                                    &mempool) ||
-      (stream != Py_None && clpool_stream_of(stream, true, &options.stream) < 0) ||
+      !clpool_parse_stream(stream, &options.stream) ||
       (mempool != NULL && choose_mempool(mempool, &options) < 0))
     return NULL;
   clp_allocator *allocator;
@@ -373,9 +373,7 @@ static PyObject *arena_reserve(PyObject *self, PyObject *size)
   Py_BEGIN_ALLOW_THREADS
   status = clp_arena_reserve(((Allocator *)self)->allocator, bytes);
   Py_END_ALLOW_THREADS
-  if (clpool_check(status) < 0)
-    return NULL;
-  Py_RETURN_NONE;
+  return clpool_none_or_raise(status);
 }
 
 static PyObject *arena_dump(PyObject *self, PyObject *unused)

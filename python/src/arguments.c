@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Python's objects as C's. But for the converter, each returns 0, or -1 with an exception set. */
+/* Python's objects as C's. But for the converters, each returns 0, or -1 with an exception set. */
 #include "clpool_module.h"
 
 #include <string.h>
@@ -87,4 +87,10 @@ static int cuda_stream_of(PyObject *object, void **out)
 int clpool_stream_of(PyObject *object, bool is_cuda, void **out)
 {
   return is_cuda ? cuda_stream_of(object, out) : clpool_handle_of(object, clpool_queue_type, out);
+}
+
+/* The same for a stream of CUDA's, as a converter. None leaves `out` as it was. */
+int clpool_parse_stream(PyObject *object, void *out)
+{
+  return object == Py_None || clpool_stream_of(object, true, out) == 0;
 }

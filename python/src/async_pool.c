@@ -85,10 +85,8 @@ static void pool_dealloc(PyObject *self)
 static PyObject *pool_malloc(PyObject *self, PyObject *args)
 {
   size_t bytes;
-  PyObject *object;
   void *stream = NULL;
-  if (!PyArg_ParseTuple(args, "O&O", clpool_parse_size, &bytes, &object) ||
-      (object != Py_None && clpool_stream_of(object, true, &stream) < 0))
+  if (!PyArg_ParseTuple(args, "O&O&", clpool_parse_size, &bytes, clpool_parse_stream, &stream))
     return NULL;
   unsigned long long pointer;
   clp_status status;
@@ -113,33 +111,27 @@ static PyObject *pool_malloc(PyObject *self, PyObject *args)
 static PyObject *pool_free(PyObject *self, PyObject *args)
 {
   unsigned long long pointer;
-  PyObject *object;
   void *stream = NULL;
-  if (!PyArg_ParseTuple(args, "KO", &pointer, &object) ||
-      (object != Py_None && clpool_stream_of(object, true, &stream) < 0))
+  if (!PyArg_ParseTuple(args, "KO&", &pointer, clpool_parse_stream, &stream))
     return NULL;
   clp_status status;
   Py_BEGIN_ALLOW_THREADS
   status = clp_cuda_async_pool_free(inner(self), pointer, stream);
   Py_END_ALLOW_THREADS
-  if (clpool_check(status) < 0)
-    return NULL;
-  Py_RETURN_NONE;
+  return clpool_none_or_raise(status);
 }
 
 /* _free_all_blocks(stream). */
 static PyObject *free_all_blocks(PyObject *self, PyObject *object)
 {
   void *stream = NULL;
-  if (object != Py_None && clpool_stream_of(object, true, &stream) < 0)
+  if (!clpool_parse_stream(object, &stream))
     return NULL;
   clp_status status;
   Py_BEGIN_ALLOW_THREADS
   status = clp_cuda_async_pool_free_all_blocks(inner(self), stream);
   Py_END_ALLOW_THREADS
-  if (clpool_check(status) < 0)
-    return NULL;
-  Py_RETURN_NONE;
+  return clpool_none_or_raise(status);
 }
 
 /* --- Figures ---------------------------------------------------------------------------------- */
@@ -172,10 +164,9 @@ static PyObject *set_limit(PyObject *self, PyObject *args, PyObject *keywords)
     return NULL;
   size_t bytes = 0;
   double part = fraction == Py_None ? 0.0 : PyFloat_AsDouble(fraction);
-  if (PyErr_Occurred() || (size != Py_None && clpool_size_of(size, &bytes) < 0) ||
-      clpool_check(clp_cuda_async_pool_set_limit(inner(self), bytes, part)) < 0)
+  if (PyErr_Occurred() || (size != Py_None && clpool_size_of(size, &bytes) < 0))
     return NULL;
-  Py_RETURN_NONE;
+  return clpool_none_or_raise(clp_cuda_async_pool_set_limit(inner(self), bytes, part));
 }
 
 static PyObject *has_statistics(PyObject *self, void *closure)

@@ -14,9 +14,7 @@ PyObject *clpool_with_stream(clp_buffer *buffer, Pool *pool, PyObject *queue,
   Py_BEGIN_ALLOW_THREADS
   status = call(buffer, stream);
   Py_END_ALLOW_THREADS
-  if (clpool_check(status) < 0)
-    return NULL;
-  Py_RETURN_NONE;
+  return clpool_none_or_raise(status);
 }
 
 /* Binds to a queue. What came of `on` is released on the queue that `on` was given, which is then
@@ -41,9 +39,7 @@ PyObject *clpool_bind(clp_buffer *buffer, Pool *pool, PyObject *queue)
   Py_BEGIN_ALLOW_THREADS
   status = bind(pool, buffer, stream);
   Py_END_ALLOW_THREADS
-  if (clpool_check(status) < 0)
-    return NULL;
-  Py_RETURN_NONE;
+  return clpool_none_or_raise(status);
 }
 
 /* As above. */
@@ -55,7 +51,5 @@ PyObject *clpool_unbind(clp_buffer *buffer)
   Py_BEGIN_ALLOW_THREADS
   status = clp_buffer_unbind(buffer);
   Py_END_ALLOW_THREADS
-  if (clpool_check(status) < 0)
-    return NULL;
-  Py_RETURN_NONE;
+  return clpool_none_or_raise(status);
 }

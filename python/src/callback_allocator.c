@@ -96,12 +96,10 @@ static int refuse_result(const CallbackAllocator *self, PyObject *object)
   const char *wanted = self->base.kind == MEMORY_HOST     ? "an object with a writable buffer"
                        : self->base.kind == MEMORY_CL_MEM ? "a pyopencl.Buffer"
                                                           : "an object with the attribute ptr";
-  if (self->free == NULL)
-    PyErr_Format(PyExc_TypeError, "without free, allocate must return %s, not %.200s", wanted,
-                 Py_TYPE(object)->tp_name);
-  else
-    PyErr_Format(PyExc_TypeError, "allocate must return an int or %s, not %.200s", wanted,
-                 Py_TYPE(object)->tp_name);
+  PyErr_Format(PyExc_TypeError, "%s %s, not %.200s",
+               self->free == NULL ? "without free, allocate must return"
+                                  : "allocate must return an int or",
+               wanted, Py_TYPE(object)->tp_name);
   return -1;
 }
 
@@ -339,11 +337,9 @@ static PyObject *callback_new(PyTypeObject *type, PyObject *args, PyObject *keyw
                                    &kind_name) ||
       check_function("allocate", function) < 0 ||
       (free_function != Py_None && check_function("free", free_function) < 0) ||
-      parse_kind(kind_name, &kind, &native) < 0)
+      parse_kind(kind_name, &kind, &native) < 0 ||
+      (kind == MEMORY_CL_MEM && !clpool_has_pyopencl()))
     return NULL;
-  if (kind == MEMORY_CL_MEM && clpool_buffer_type == NULL)
-    return PyErr_Format(PyExc_ImportError, "OpenCL's memory needs pyopencl, which is not "
-                                           "installed");
   CallbackAllocator *self = (CallbackAllocator *)type->tp_alloc(type, 0);
   if (self == NULL)
     return NULL;

@@ -86,6 +86,7 @@ extern PyObject *clpool_make_error;
 extern PyObject *clpool_is_out_of_memory;
 void *clpool_raise(void);
 int clpool_check(clp_status status);
+PyObject *clpool_none_or_raise(clp_status status);
 void clpool_keep_exception(void);
 int clpool_raise_kept(void);
 void clpool_report_kept(void);
@@ -98,10 +99,12 @@ int clpool_parse_size(PyObject *object, void *out);
 int clpool_number_in(PyObject *object, const char *name, void **out);
 int clpool_handle_of(PyObject *object, PyObject *type, void **out);
 int clpool_stream_of(PyObject *object, bool is_cuda, void **out);
+int clpool_parse_stream(PyObject *object, void *out);
 
 /* allocator.c */
 extern PyTypeObject *clpool_allocator_type;
 extern PyTypeObject *clpool_arena_type;
+bool clpool_has_pyopencl(void);
 PyObject *clpool_arena_of(clp_allocator *arena, Allocator *below); /* a new ArenaAllocator */
 int clpool_add_allocators(PyObject *module);
 

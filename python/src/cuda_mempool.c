@@ -36,13 +36,6 @@ static PyObject *wrap(clp_status status, clp_cuda_mempool handle, bool is_owned)
   return (PyObject *)self;
 }
 
-static PyObject *none_or_raise(clp_status status)
-{
-  if (clpool_check(status) < 0)
-    return NULL;
-  Py_RETURN_NONE;
-}
-
 /* The memory pool that an object is: a CudaMemPool, or a handle as an int. */
 int clpool_mempool_of(PyObject *object, void *out)
 {
@@ -184,7 +177,7 @@ static PyObject *set_current(PyObject *self, PyObject *args, PyObject *keywords)
   int device = 0;
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "|i", names, &device))
     return NULL;
-  return none_or_raise(clp_cuda_mempool_set_current(device, handle_of(self)));
+  return clpool_none_or_raise(clp_cuda_mempool_set_current(device, handle_of(self)));
 }
 
 static PyObject *trim_to(PyObject *self, PyObject *size)
@@ -196,13 +189,13 @@ static PyObject *trim_to(PyObject *self, PyObject *size)
   Py_BEGIN_ALLOW_THREADS
   status = clp_cuda_mempool_trim_to(handle_of(self), bytes);
   Py_END_ALLOW_THREADS
-  return none_or_raise(status);
+  return clpool_none_or_raise(status);
 }
 
 static PyObject *reset_peaks(PyObject *self, PyObject *unused)
 {
   (void)unused;
-  return none_or_raise(clp_cuda_mempool_reset_peaks(handle_of(self)));
+  return clpool_none_or_raise(clp_cuda_mempool_reset_peaks(handle_of(self)));
 }
 
 static const struct {
@@ -232,7 +225,7 @@ static PyObject *set_access(PyObject *self, PyObject *args)
     return NULL;
   for (size_t i = 0; i < Py_ARRAY_LENGTH(accesses); i++)
     if (strcmp(name, accesses[i].name) == 0)
-      return none_or_raise(
+      return clpool_none_or_raise(
           clp_cuda_mempool_set_access(handle_of(self), device, accesses[i].access));
   return PyErr_Format(PyExc_ValueError, "access is '', 'r' or 'rw', not '%.50s'", name);
 }
@@ -281,12 +274,11 @@ static PyObject *free_pointer(PyObject *none, PyObject *args, PyObject *keywords
   (void)none;
   static char *names[] = {"pointer", "stream", NULL};
   unsigned long long pointer;
-  PyObject *object = Py_None;
   void *stream = NULL;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "K|O", names, &pointer, &object) ||
-      (object != Py_None && clpool_stream_of(object, true, &stream) < 0))
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "K|O&", names, &pointer, clpool_parse_stream,
+                                   &stream))
     return NULL;
-  return none_or_raise(clp_cuda_pointer_free(pointer, stream));
+  return clpool_none_or_raise(clp_cuda_pointer_free(pointer, stream));
 }
 
 /* --- Attributes ------------------------------------------------------------------------------- */
@@ -350,11 +342,6 @@ static PyObject *get_figure(PyObject *self, void *field)
   if (clpool_check(clp_cuda_mempool_get_usage(handle_of(self), &usage)) < 0)
     return NULL;
   return PyLong_FromUnsignedLongLong(*(const uint64_t *)((const char *)&usage + (size_t)field));
-}
-
-static PyObject *mempool_repr(PyObject *self)
-{
-  return PyUnicode_FromFormat("<clpool.CudaMemPool %p>", handle_of(self));
 }
 
 /* --- The type --------------------------------------------------------------------------------- */
@@ -467,7 +454,6 @@ static PyType_Slot slots[] = {
     {Py_tp_dealloc, mempool_dealloc},
     {Py_tp_methods, methods},
     {Py_tp_getset, properties},
-    {Py_tp_repr, mempool_repr},
     {0, NULL},
 };
 

@@ -51,6 +51,14 @@ int clpool_check(clp_status status)
   return result;
 }
 
+/* None for success; otherwise raises as clpool_check does. */
+PyObject *clpool_none_or_raise(clp_status status)
+{
+  if (clpool_check(status) < 0)
+    return NULL;
+  Py_RETURN_NONE;
+}
+
 /* Puts the exception that is set away, as the cause of a failure that may follow. */
 void clpool_keep_cause(void)
 {

@@ -10,7 +10,7 @@ typedef struct Hook {
   clp_hook hook;
   PyObject *name;
   PyObject *callables[CALLBACKS]; /* NULL: not overridden */
-  int more_of_frees;              /* what is told of frees besides the rest */
+  bool tells_size_of_frees;       /* unlike CuPy's hooks */
 } Hook;
 
 static PyTypeObject *hook_type;
@@ -70,7 +70,7 @@ static void call(const clp_hook_event *event, const Hook *hook, int which)
   int is_collecting = PyGC_Disable();
 #endif
   bool is_free = tells[which] == (TELLS_MEMORY | TELLS_BUFFER);
-  int told = tells[which] | (is_free ? hook->more_of_frees : 0);
+  int told = tells[which] | (is_free && hook->tells_size_of_frees ? TELLS_SIZE : 0);
   PyObject *none = PyTuple_New(0), *keywords = keywords_of(event, told), *result = NULL;
   if (none != NULL && keywords != NULL)
     result = PyObject_Call(hook->callables[which], none, keywords);
@@ -133,7 +133,7 @@ static PyObject *hook_new(PyTypeObject *type, PyObject *args, PyObject *keywords
     return NULL;
   Py_INCREF(name);
   self->name = name;
-  self->more_of_frees = tells_size_of_frees ? TELLS_SIZE : 0;
+  self->tells_size_of_frees = tells_size_of_frees;
   self->hook = (clp_hook)CLP_HOOK_INIT;
   self->hook.name = text;
   self->hook.user_data = self;

@@ -150,9 +150,7 @@ PyObject *clpool_memory_release(PyObject *self, PyObject *queue)
     clpool_svm_released(me->svm);
   else if (me->svm != NULL)
     clpool_svm_set_block(me->svm, buffer);
-  if (clpool_check(status) < 0)
-    return NULL;
-  Py_RETURN_NONE;
+  return clpool_none_or_raise(status);
 }
 
 static PyObject *memory_release(PyObject *self, PyObject *args)

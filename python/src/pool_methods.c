@@ -15,9 +15,7 @@ static clp_pool *inner(PyObject *self)
 static PyObject *given_back(clp_status status)
 {
   clpool_drop_parked();
-  if (clpool_check(status) < 0)
-    return NULL;
-  Py_RETURN_NONE;
+  return clpool_none_or_raise(status);
 }
 
 static PyObject *free_held(PyObject *self, PyObject *unused)
@@ -84,9 +82,7 @@ static PyObject *forget_queue(PyObject *self, PyObject *queue)
   Py_BEGIN_ALLOW_THREADS
   status = clp_pool_forget_stream(inner(self), stream);
   Py_END_ALLOW_THREADS
-  if (clpool_check(status) < 0)
-    return NULL;
-  Py_RETURN_NONE;
+  return clpool_none_or_raise(status);
 }
 
 /* --- Bins ------------------------------------------------------------------------------------- */
@@ -173,9 +169,7 @@ static PyObject *get_figure(PyObject *self, void *field)
 static PyObject *reset_peaks(PyObject *self, PyObject *unused)
 {
   (void)unused;
-  if (clpool_check(clp_pool_reset_peaks(inner(self))) < 0)
-    return NULL;
-  Py_RETURN_NONE;
+  return clpool_none_or_raise(clp_pool_reset_peaks(inner(self)));
 }
 
 static PyObject *get_limit(PyObject *self, void *closure)

@@ -48,9 +48,7 @@ static clp_status end_hook(Trace *self)
 static PyObject *trace_close(PyObject *self, PyObject *unused)
 {
   (void)unused;
-  if (clpool_check(end_hook((Trace *)self)) < 0)
-    return NULL;
-  Py_RETURN_NONE;
+  return clpool_none_or_raise(end_hook((Trace *)self));
 }
 
 static PyObject *trace_flush(PyObject *self, PyObject *unused)
@@ -60,9 +58,7 @@ static PyObject *trace_flush(PyObject *self, PyObject *unused)
   Py_BEGIN_ALLOW_THREADS
   status = clp_trace_hook_flush(((Trace *)self)->hook);
   Py_END_ALLOW_THREADS
-  if (clpool_check(status) < 0)
-    return NULL;
-  Py_RETURN_NONE;
+  return clpool_none_or_raise(status);
 }
 
 static void trace_dealloc(PyObject *object)

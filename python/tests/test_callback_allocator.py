@@ -8,7 +8,6 @@ import gc
 import mmap
 import os
 import random
-import subprocess
 import sys
 import threading
 import types
@@ -18,6 +17,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
+from test_process import run_in_child, run_python
 
 import clpool
 
@@ -446,24 +446,12 @@ def test_a_view_of_memory_in_a_cycle():
     assert read == [700]
 
 
-def run(program, **environment):
-    text = "import clpool\n" + program
-    return subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", text],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-
 @pytest.mark.parametrize("arena", [False, True])
 def test_at_exit(arena):
     """Functions run while the interpreter ends, and find what they use."""
-    ended = run(
+    ended = run_python(
         f"""
-import threading
+import clpool, threading
 count = [0]
 def allocate(size):
     count[0] += 1
@@ -485,23 +473,21 @@ print("end", flush=True)
 def test_after_fork(device):
     pool = clpool.MemoryPool(device.allocator())
     kept = pool(1000)
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            with pytest.raises(clpool.NotSupported):
-                pool(1_000_000)
-            calls = device.calls
-            kept.release()
-            del pool, kept
-            gc.collect()
-            own = clpool.MemoryPool(device.allocator())
-            own(10).release()
-            own.free_held()
-            code = 0 if (device.calls, len(device.live)) == (calls + 1, 1) else 2
-        finally:
-            os._exit(code)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+    def use_own():
+        nonlocal pool, kept
+        with pytest.raises(clpool.NotSupported):
+            pool(1_000_000)
+        calls = device.calls
+        kept.release()
+        del pool, kept
+        gc.collect()
+        own = clpool.MemoryPool(device.allocator())
+        own(10).release()
+        own.free_held()
+        assert (device.calls, len(device.live)) == (calls + 1, 1)
+
+    run_in_child(use_own)
     kept.release()
     pool.free_held()
     assert device.live == {}
@@ -509,9 +495,9 @@ def test_after_fork(device):
 
 def test_traces_with_stacks_and_threads():
     """Where an allocation keeps the interpreter's lock, a callback on another thread gets it."""
-    ended = run(
+    ended = run_python(
         """
-import threading, time
+import clpool, threading, time
 live = [0]
 def allocate(size):
     time.sleep(0.001)

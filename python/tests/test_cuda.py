@@ -46,8 +46,24 @@ class Stream:
         assert driver.cuStreamCreate(ctypes.byref(handle), 1) == 0
         self.ptr = handle.value
 
+def fails(exception, function, *arguments, **named):
+    try:
+        function(*arguments, **named)
+    except exception as error:
+        return error
+    raise AssertionError((function, arguments, named))
+
 pool = clpool.MemoryPool(clpool.CudaAsyncAllocator())
 assert pool.allocator.device == 0
+
+device, current = 0, types.SimpleNamespace(ptr=0)  # what CuPy says
+cupy = types.ModuleType("cupy")
+cupy.cuda = types.SimpleNamespace(
+    runtime=types.SimpleNamespace(getDevice=lambda: device),
+    get_current_stream=lambda: current,
+    UnownedMemory=lambda ptr, size, owner, device: (ptr, size, owner, device),
+    MemoryPointer=lambda memory, offset: (memory, offset),
+)
 
 class Pluggable:
     def __init__(self, path, malloc, free):
@@ -81,12 +97,7 @@ def test_a_pool():
         """
         memory = pool(1000)
         assert memory.ptr > 0 and memory.size == 1000
-        try:
-            memoryview(memory)
-        except BufferError:
-            pass
-        else:
-            raise AssertionError
+        fails(BufferError, memoryview, memory)
         stream = Stream()
         on = pool.on(stream)
         address = on(500).ptr
@@ -101,37 +112,17 @@ def test_a_pool():
 def test_cupy():
     run_on_fake(
         """
-        streams = [types.SimpleNamespace(ptr=0), Stream()]
-        current = streams[0]
-        device = 0
-        cuda = types.SimpleNamespace(
-            runtime=types.SimpleNamespace(getDevice=lambda: device),
-            get_current_stream=lambda: current,
-            UnownedMemory=lambda ptr, size, owner, device: (ptr, size, owner, device),
-            MemoryPointer=lambda memory, offset: (memory, offset),
-        )
-        sys.modules["cupy"] = types.ModuleType("cupy")
-        sys.modules["cupy"].cuda = cuda
+        sys.modules["cupy"] = cupy
         allocate = clpool.cupy_allocator(pool)
         (ptr, size, owner, of), offset = allocate(1000)
         assert (size, of, offset) == (1000, 0, 0) and ptr == owner.ptr
         del owner
-        current = streams[1]
+        current = Stream()
         (other, _, owner, _), _ = allocate(1000)
-        assert pool.active_blocks == 1 and owner.pool.queue is streams[1]
+        assert pool.active_blocks == 1 and owner.pool.queue is current
         device = 1
-        try:
-            allocate(10)
-        except ValueError:
-            pass
-        else:
-            raise AssertionError
-        try:
-            clpool.cupy_allocator(clpool.MemoryPool(clpool.HostAllocator()))
-        except ValueError:
-            pass
-        else:
-            raise AssertionError
+        fails(ValueError, allocate, 10)
+        fails(ValueError, clpool.cupy_allocator, clpool.MemoryPool(clpool.HostAllocator()))
         """
     )
 
@@ -221,37 +212,18 @@ def test_cupys_pool_without_cupy():
         assert driver.fakecuda_live_allocations() == 0
         pool.free_all_blocks()
         assert pool.total_bytes() == 0
-        try:
-            pool.n_free_blocks()
-        except NotImplementedError as error:
-            assert isinstance(error, clpool.NotSupported)
-        else:
-            raise AssertionError
+        assert isinstance(fails(NotImplementedError, pool.n_free_blocks), clpool.NotSupported)
 
         pool.set_limit(1 << 20)
         assert pool.get_limit() == 1 << 20
-        try:
-            pool.malloc(1 << 21)
-        except clpool.LimitExceeded:
-            pass
-        else:
-            raise AssertionError
+        fails(clpool.LimitExceeded, pool.malloc, 1 << 21)
         pool.set_limit(fraction=0.5)
         assert pool.get_limit() == 1 << 29
         pool.set_limit()
         assert pool.get_limit() == 0
-        try:
-            pool.set_limit(size=1, fraction=0.5)
-        except clpool.LogicError:
-            pass
-        else:
-            raise AssertionError
-        try:
-            pool.malloc(1 << 40)
-        except clpool.MemoryError as error:
-            assert error.status == "CLP_OUT_OF_DEVICE_MEMORY"
-        else:
-            raise AssertionError
+        fails(clpool.LogicError, pool.set_limit, size=1, fraction=0.5)
+        error = fails(clpool.MemoryError, pool.malloc, 1 << 40)
+        assert error.status == "CLP_OUT_OF_DEVICE_MEMORY"
         """
     )
 
@@ -291,12 +263,7 @@ def test_which_memory_pools_cupys_pool_takes_from():
             ("managed", ValueError), (["default"], ValueError), (["default", "x"], ValueError),
             (0, TypeError), ([None, None], TypeError), (1.5, TypeError),
         ):
-            try:
-                clpool.MemoryAsyncPool(wrong)
-            except exception:
-                pass
-            else:
-                raise AssertionError(wrong)
+            fails(exception, clpool.MemoryAsyncPool, wrong)
         """
     )
 
@@ -305,13 +272,7 @@ def test_cupys_pool_with_cupy():
     run_on_fake(
         """
         current = Stream()
-        sys.modules["cupy"] = types.ModuleType("cupy")
-        sys.modules["cupy"].cuda = types.SimpleNamespace(
-            runtime=types.SimpleNamespace(getDevice=lambda: 0),
-            get_current_stream=lambda: current,
-            UnownedMemory=lambda ptr, size, owner, device: (ptr, size, owner, device),
-            MemoryPointer=lambda memory, offset: (memory, offset),
-        )
+        sys.modules["cupy"] = cupy
         pool = clpool.MemoryAsyncPool(pool_handles="default")
         (ptr, size, owner, device), offset = pool.malloc(1000)
         assert (size, device, offset) == (1000, 0, 0) and ptr == owner.ptr > 0
@@ -368,12 +329,7 @@ def test_hooks_see_cupys_pool():
                 raise ZeroDivisionError
 
         with Failing():
-            try:
-                pool.malloc(1000)
-            except ZeroDivisionError:
-                pass
-            else:
-                raise AssertionError
+            fails(ZeroDivisionError, pool.malloc, 1000)
         assert driver.fakecuda_live_allocations() == 0
         """
     )
@@ -397,12 +353,7 @@ def test_memory_pools_of_the_driver():
         pool = clpool.MemoryPool(clpool.CudaAsyncAllocator(mempool=mempool))
         memory = pool(1 << 20)
         assert 1 << 20 <= mempool.used_bytes <= mempool.reserved_bytes
-        try:
-            pool(128 << 20)
-        except clpool.MemoryError:
-            pass
-        else:
-            raise AssertionError
+        fails(clpool.MemoryError, pool, 128 << 20)
         memory.release()
         pool.free_held()
         assert mempool.peak_used_bytes >= 1 << 20 and mempool.peak_reserved_bytes > 0
@@ -426,25 +377,18 @@ def test_memory_pools_of_the_driver():
         host.set_access(0, "rw")
         assert clpool.MemoryPool(clpool.CudaAsyncAllocator(mempool=host))(1000).ptr > 0
 
-        def wrong(exception, function, *arguments, **named):
-            try:
-                function(*arguments, **named)
-            except exception:
-                return
-            raise AssertionError((function, arguments))
-
-        wrong(clpool.LogicError, clpool.CudaMemPool, 7)
-        wrong(clpool.LogicError, clpool.CudaMemPool, handle_types=1 << 20)
-        wrong(ValueError, mempool.set_access, 0, "w")
-        wrong(clpool.NotSupported, mempool.set_access, 0, "")
-        wrong(clpool.LogicError, mempool.get_access, 9)
-        wrong(clpool.LogicError, mempool.export_fd)
-        wrong(clpool.LogicError, mempool.set_current, 1)
-        wrong(TypeError, delattr, mempool, "release_threshold")
-        wrong(TypeError, clpool.CudaMemPool.from_handle, None)
-        wrong(TypeError, clpool.CudaAsyncAllocator, mempool="mine")
-        wrong(ValueError, mempool.import_pointer, b"short")
-        wrong(ValueError, clpool.CudaMemPool.import_fabric, b"")
+        fails(clpool.LogicError, clpool.CudaMemPool, 7)
+        fails(clpool.LogicError, clpool.CudaMemPool, handle_types=1 << 20)
+        fails(ValueError, mempool.set_access, 0, "w")
+        fails(clpool.NotSupported, mempool.set_access, 0, "")
+        fails(clpool.LogicError, mempool.get_access, 9)
+        fails(clpool.LogicError, mempool.export_fd)
+        fails(clpool.LogicError, mempool.set_current, 1)
+        fails(TypeError, delattr, mempool, "release_threshold")
+        fails(TypeError, clpool.CudaMemPool.from_handle, None)
+        fails(TypeError, clpool.CudaAsyncAllocator, mempool="mine")
+        fails(ValueError, mempool.import_pointer, b"short")
+        fails(ValueError, clpool.CudaMemPool.import_fabric, b"")
         """
     )
 
@@ -521,13 +465,6 @@ def consume(capsule):
     tensor = Tensor.from_address(get_pointer(capsule, b"dltensor"))
     set_name(capsule, USED)
     return tensor
-
-def fails(exception, function, *arguments, **named):
-    try:
-        function(*arguments, **named)
-    except exception:
-        return
-    raise AssertionError((function, arguments, named))
 """
 
 

@@ -9,12 +9,12 @@ import copy
 import multiprocessing
 import os
 import pickle
-import signal
 import subprocess
 import sys
 
 import pyopencl as cl
 import pytest
+from test_process import run_in_child
 
 import clpool
 
@@ -145,18 +145,11 @@ def test_after_a_fork_the_call_itself_is_named(context, queue, kind):
         pool = clpool.MemoryPool(clpool.ImmediateAllocator(queue), arena=kind == "arena")
     pool = pool.on(queue) if kind == "on a queue" else pool
     kept = [pool(100), pool(1000)]
-    child = os.fork()
-    if child == 0:
-        signal.alarm(20)
-        status = 1
-        try:
+
+    def allocate():
+        for size in 5000, 1000:
             with pytest.raises(clpool.NotSupported, match="clp_pool_allocate.*fork"):
-                pool(5000)
-            with pytest.raises(clpool.NotSupported, match="clp_pool_allocate.*fork"):
-                pool(1000)
-            status = 0
-        finally:
-            os._exit(status)
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
+                pool(size)
+
+    run_in_child(allocate)
     kept.clear()

@@ -13,6 +13,7 @@ import threading
 import weakref
 
 import pytest
+from test_process import run_on_thread
 
 import clpool
 
@@ -84,9 +85,7 @@ def test_nested_by_name_and_by_thread(host_pool):
     with Recorder(seen, "outer"), Recorder(seen, "inner"):
         with pytest.raises(KeyError, match="outer"):
             Recorder(seen, "outer").__enter__()
-        thread = threading.Thread(target=lambda: host_pool(10))
-        thread.start()
-        thread.join()
+        run_on_thread(lambda: host_pool(10))
         assert mallocs() == []
         host_pool(10)
     host_pool(10)
@@ -98,9 +97,7 @@ def test_nested_by_name_and_by_thread(host_pool):
 def test_of_a_pool(host_pool):
     hook = Recorder()
     hook.add_to(host_pool)
-    thread = threading.Thread(target=lambda: host_pool(10))
-    thread.start()
-    thread.join()
+    run_on_thread(lambda: host_pool(10))
     hook.remove_from(host_pool)
     host_pool(10)
     assert names(hook).count("malloc") == 1
@@ -127,9 +124,7 @@ def test_start_with_a_pool(host_pool):
         host_pool(10)
         hook.stop()
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
+    run_on_thread(work)
     host_pool(10)
     assert names(hook).count("malloc") == 1
     hook.start(host_pool)
@@ -206,9 +201,7 @@ def test_a_started_hook_that_is_dropped(host_pool):
     gc.collect()
     assert gone() is None
     assert [what for _, what, _ in seen].count("malloc") == 2
-    thread = threading.Thread(target=lambda: (Recorder(seen).start(), host_pool(10)))
-    thread.start()
-    thread.join()
+    run_on_thread(lambda: (Recorder(seen).start(), host_pool(10)))
     gc.collect()
     assert [what for _, what, _ in seen].count("malloc") == 4
 
@@ -366,9 +359,7 @@ def test_line_profile(host_pool):
     size = host_pool.alloc_size(host_pool.bin_number(1024)) / 1024
     with clpool.LineProfileHook() as profile:
         allocate_twice(host_pool)
-    text = io.StringIO()
-    profile.print_report(text)
-    lines = text.getvalue().splitlines()
+    lines = reported(profile).splitlines()
     assert lines[0] == f"_root ({2 * size:.2f}KB, {size:.2f}KB)"
     inner = [entry.strip() for entry in lines[-2:]]
     assert inner == [
@@ -381,13 +372,8 @@ def test_line_profile(host_pool):
 def test_line_profile_depth_and_folded(host_pool):
     with clpool.LineProfileHook(max_depth=2) as profile:
         allocate_twice(host_pool)
-    text = io.StringIO()
-    profile.print_report(text)
-    assert len(text.getvalue().splitlines()) == 2
-    text = io.StringIO()
-    profile.write_folded(text)
-    (only,) = text.getvalue().splitlines()
-    assert int(only.split()[-1]) == 2 * host_pool.alloc_size(host_pool.bin_number(1024))
+    assert len(reported(profile).splitlines()) == 2
+    assert folded(profile) == [2 * host_pool.alloc_size(host_pool.bin_number(1024))]
 
 
 def test_line_profile_of_a_thread_without_python(host_pool):
@@ -403,10 +389,8 @@ def test_line_profile_of_a_thread_without_python(host_pool):
     _thread.start_new_thread(host_pool.allocate, (1024,))
     assert done.wait(30)
     profile.remove_from(host_pool)
-    text = io.StringIO()
-    profile.print_report(text)
     size = host_pool.alloc_size(host_pool.bin_number(1024)) / 1024
-    assert text.getvalue() == f"_root ({size:.2f}KB, {size:.2f}KB)\n"
+    assert reported(profile) == f"_root ({size:.2f}KB, {size:.2f}KB)\n"
 
 
 def reported(profile, view="sums"):
@@ -426,9 +410,7 @@ def test_line_profile_views(host_pool):
     with clpool.LineProfileHook() as profile:
         first = host_pool(1024)
         second = host_pool(2048)
-        thread = threading.Thread(target=first.release)  # where the hook is not
-        thread.start()
-        thread.join()
+        run_on_thread(first.release)  # where the hook is not
         assert reported(profile, "now").startswith("_root (3.19KB)\n")
         again = host_pool(1024)  # what was released
         assert folded(profile, "now") == [2175, 1087]

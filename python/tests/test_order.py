@@ -106,10 +106,10 @@ def test_bind_what_is_on_a_queue(context, queue, kind):
         source = np.full(N, value, np.int32)
         return cl.enqueue_copy(q, memory, source, is_blocking=False, wait_for=event), source
 
-    del_me = on(4 * N)
+    former = on(4 * N)
     first, second = cl.UserEvent(context), cl.UserEvent(context)
-    kept = [fill(queue, del_me, 1, [first])]
-    del del_me
+    kept = [fill(queue, former, 1, [first])]
+    del former
     memory = on(4 * N)
     memory.bind_to_queue(other)
     kept.append(fill(other, memory, 2, None))

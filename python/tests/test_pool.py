@@ -450,9 +450,9 @@ def test_memory_summary(queue):
     assert clpool.memory_summary(pool.on(queue)) == summary
     assert max(map(len, summary.splitlines())) <= 80
     assert summary.isascii()
-    assert "allocator cl-immediate, limit 1.00 GiB" in summary.splitlines()
-    assert cells(summary, "active") == ["6.91", "MiB", "9.91", "MiB", "13"]
-    size = f"{pool.held_bytes / (1 << 20):.2f}"
+    assert "allocator cl-immediate, limit 1 GiB" in summary.splitlines()
+    assert cells(summary, "active") == ["6.905", "MiB", "9.905", "MiB", "13"]
+    size = f"{pool.held_bytes / (1 << 20):.4g}"
     assert cells(summary, "held") == [size, "MiB", "1"]
     assert cells(summary, size + " MiB") == ["MiB", "1", "1", size, "MiB", "0", "2"]
     assert cells(summary, "14") == ["0", "14", "0.0%"]
@@ -463,12 +463,12 @@ def test_memory_summary(queue):
 def test_memory_summary_of_an_arena():
     pool = clpool.MemoryPool(clpool.HostAllocator(), initial_pool_size=5 << 20)
     empty = clpool.memory_summary(pool)
-    assert cells(empty, "segments") == ["5.00", "MiB", "5.00", "MiB", "1"]
+    assert cells(empty, "segments") == ["5", "MiB", "5", "MiB", "1"]
     memory = pool(1 << 20)
     summary = clpool.memory_summary(pool)
-    assert cells(summary, "used") == ["1.00", "MiB", "1.00", "MiB", "1"]
-    assert cells(summary, "largest free") == ["free", "4.00", "MiB"]
-    assert cells(summary, "reserve") == ["5.00", "MiB"]
+    assert cells(summary, "used") == ["1", "MiB", "1", "MiB", "1"]
+    assert cells(summary, "largest free") == ["free", "4", "MiB"]
+    assert cells(summary, "reserve") == ["5", "MiB"]
     assert "limit none" in summary
     memory.release()
     with pytest.raises(AttributeError):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import gc
 import os
 import signal
@@ -10,17 +11,41 @@ import subprocess
 import sys
 import textwrap
 import threading
+import traceback
+from collections.abc import Callable
 
 import pytest
 
 import clpool
 
 
-def run_python(text: str) -> subprocess.CompletedProcess:
+def run_python(text: str, **environment: str) -> subprocess.CompletedProcess:
     return subprocess.run(
         [sys.executable, "-W", "ignore", "-X", "faulthandler", "-c", textwrap.dedent(text)],
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, timeout=60, check=False, env={**os.environ, **environment},
     )  # fmt: skip
+
+
+def run_on_thread(work: Callable[[], object]) -> None:
+    """Calls a function on another thread, which has ended afterwards. What it raises is raised."""
+    with concurrent.futures.ThreadPoolExecutor(1) as thread:
+        thread.submit(work).result()
+
+
+def run_in_child(work: Callable[[], object]) -> None:
+    """Calls a function in a forked child. What it raises is printed, and a failure."""
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        status = 1
+        try:
+            work()
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 SET_UP = """
@@ -65,25 +90,16 @@ def test_the_end(how):
 
 
 def test_threads(pool):
-    errors = []
-
     def work(seed):
-        try:
-            kept = {}
-            for i in range(3000):
-                size = 1 + (i * 7919 + seed) % 50 * 100
-                kept[i % 8] = pool(size)
-                assert kept[i % 8].requested_size == size
-            assert len({buffer.int_ptr for buffer in kept.values()}) == 8
-        except BaseException as error:
-            errors.append(error)
+        kept = {}
+        for i in range(3000):
+            size = 1 + (i * 7919 + seed) % 50 * 100
+            kept[i % 8] = pool(size)
+            assert kept[i % 8].requested_size == size
+        assert len({buffer.int_ptr for buffer in kept.values()}) == 8
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
+    with concurrent.futures.ThreadPoolExecutor(8) as threads:
+        list(threads.map(work, range(8)))
     assert pool.active_blocks == 0
 
 
@@ -115,23 +131,18 @@ def test_a_forked_child_drops_what_it_inherited(queue, pool):
     kept = [pool(n) for n in (1000, 2000, 3000)]
     part = kept[0][:100]
     del kept[1]
-    child = os.fork()
-    if child == 0:
-        signal.alarm(20)
-        status = 1
-        try:
-            kept.clear()
-            del part
-            with pytest.raises(clpool.NotSupported):
-                pool(1000)
-            own = clpool.MemoryPool(clpool.HostAllocator())
-            own(100)
-            gc.collect()
-            status = 0
-        finally:
-            os._exit(status)
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
+
+    def drop():
+        nonlocal part
+        kept.clear()
+        del part
+        with pytest.raises(clpool.NotSupported):
+            pool(1000)
+        own = clpool.MemoryPool(clpool.HostAllocator())
+        own(100)
+        gc.collect()
+
+    run_in_child(drop)
     assert pool(2000) is not None
 
 

@@ -7,6 +7,7 @@ A failure prints the shortest program that was found, and a line that repeats it
 from __future__ import annotations
 
 import threading
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyopencl as cl
@@ -95,10 +96,12 @@ class OpenCL(Host):
         return self.content(memory[begin:end], queue) if end > begin else b""
 
 
-class Block:
-    def __init__(self, memory, size: int, queue, value: int, address: int):
-        self.memory, self.size, self.queue, self.value = memory, size, queue, value
-        self.address = address
+class Block(NamedTuple):
+    memory: Any
+    size: int
+    queue: cl.CommandQueue | None
+    value: int
+    address: int
 
 
 class PoolMachine(stateful.RuleBasedStateMachine):

@@ -6,7 +6,6 @@ from __future__ import annotations
 import copy
 import gc
 import html.parser
-import os
 import pickle
 import weakref
 
@@ -15,6 +14,7 @@ import pyopencl as cl
 import pyopencl.array as cla
 import pyopencl.tools
 import pytest
+from test_process import run_in_child
 
 import clpool
 
@@ -94,18 +94,14 @@ def test_reprs_in_a_child(queue):
     pool = clpool.MemoryPool(clpool.ImmediateAllocator(queue), name="work", arena=True)
     svm = clpool.SVMPool(clpool.SVMAllocator(queue.context))(100)
     kept = [pool, pool.on(queue), pool(100), pool.allocator, svm, svm.mem, pool.stats]
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            texts = [repr(one) for one in kept]
-            assert all(text.startswith("<clpool.") for text in texts[:-1])
-            assert texts[0].startswith("<clpool.MemoryPool 'work': ")
-            assert "clpool.MemoryPool" in pool._repr_html_()
-            status = 0
-        finally:
-            os._exit(status)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+    def show():
+        texts = [repr(one) for one in kept]
+        assert all(text.startswith("<clpool.") for text in texts[:-1])
+        assert texts[0].startswith("<clpool.MemoryPool 'work': ")
+        assert "clpool.MemoryPool" in pool._repr_html_()
+
+    run_in_child(show)
 
 
 def test_tables_of_notebooks():

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import dataclasses
 import gc
 import sys
 import threading
 
 import pytest
+from test_process import run_on_thread
 
 import clpool
 from clpool.statistics import ProfilerRecords, Statistics, profiler
@@ -60,11 +62,8 @@ def test_threads_of_a_pool(host_pool):
         barrier.wait(30)
         kept.clear()
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with concurrent.futures.ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda _: work(), range(4)))
     hook.remove_from(host_pool)
     assert hook.allocation_counts == Statistics(0, 0, 4000, 400, 4000, 400)
 
@@ -178,11 +177,8 @@ def test_profilers_of_threads(host_pool):
                 barrier.wait(30)
                 kept.release()
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with concurrent.futures.ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda _: work(), range(4)))
     assert figures(records) == {"block": (200, 2000, 10)}
 
 
@@ -224,9 +220,7 @@ def test_a_generator_that_ends_on_another_thread(host_pool):
 
     running = generator()
     next(running)
-    thread = threading.Thread(target=running.close)
-    thread.start()
-    thread.join()
+    run_on_thread(running.close)
     with profiler(records=records, name="block"):
         host_pool(20)
     assert figures(records) == {"generator": (1, 10, 10), "block": (1, 20, 20)}

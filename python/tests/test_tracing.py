@@ -7,11 +7,11 @@ import html
 import pathlib
 import re
 import subprocess
-import sys
 import threading
 import types
 
 import pytest
+from test_process import run_on_thread, run_python
 
 import clpool
 from clpool import _convert, _tracing
@@ -110,9 +110,7 @@ def test_a_trace_stops_on_its_thread(host_pool, tmp_path):
         left.append(clpool.trace(tmp_path / "worker.csv").start())
         host_pool(20)
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
+    run_on_thread(work)
     left[0].stop()
     own.stop()
     for name, lines in ("own", 1), ("pool", 3), ("worker", 3):
@@ -138,10 +136,8 @@ def test_a_trace_that_is_never_stopped(how, tmp_path):
         "    for i in range(2000): kept.append(pool(10))\n"
         f"{starts[how]}\n"
     )
-    ended = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert ended.stderr == ""
+    ended = run_python(program)
+    assert (ended.returncode, ended.stderr) == (0, "")
     lines = path.read_text().splitlines()
     assert len(lines) >= 1 + 2000
     assert all(line.count(",") == 5 for line in lines)

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import functools
 import gc
 import importlib
 import itertools
 import sys
-import threading
 
 import numpy as np
 import pyopencl as cl
@@ -34,6 +34,12 @@ def all_undone():
     yield
     assert now() == own
     assert clpool.get_allocator() is None
+
+
+@pytest.fixture
+def stranger(queue):
+    """A queue of another context."""
+    return cl.CommandQueue(cl.Context([queue.device]))
 
 
 def is_pooled(array) -> bool:
@@ -70,10 +76,9 @@ def test_results_are_the_same(queue, options):
     assert used.pool.stats.allocations == stats.allocations
 
 
-def test_which_arrays(context, queue):
+def test_which_arrays(context, queue, stranger):
     before = cla.zeros(queue, N, np.float32)
     other = cl.CommandQueue(context)
-    stranger = cl.CommandQueue(cl.Context([queue.device]))
     own = pyopencl.tools.MemoryPool(pyopencl.tools.ImmediateAllocator(queue))
     buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, 400)
     used = clpool.use(queue)
@@ -141,8 +146,7 @@ def test_undone_in_any_order(queue, order):
             assert not is_pooled(x)
 
 
-def test_uses_of_two_contexts(queue):
-    stranger = cl.CommandQueue(cl.Context([queue.device]))
+def test_uses_of_two_contexts(queue, stranger):
     with clpool.use(queue) as first, clpool.use(stranger) as second:
         for q, used in ((queue, first), (stranger, second)):
             assert cla.zeros(q, N, np.float32).data.pool.pool is used.pool
@@ -313,28 +317,21 @@ def test_many_queues(context, queue):
 
 
 def test_threads(context, queue):
-    failed = []
-
     def work(number):
         own = cl.CommandQueue(context)
         for i in range(50):
             x = cla.zeros(own, 1000 + 10 * number, np.int32) + i
-            if not ((x * 2).get() == 2 * i).all():
-                failed.append((number, i))
+            assert ((x * 2).get() == 2 * i).all(), (number, i)
 
     def toggle():
         for _ in range(50):
             with clpool.use(queue, arena=True):
                 cla.zeros(queue, 100, np.int32)
 
-    with clpool.use(queue) as used:
-        threads = [threading.Thread(target=work, args=(n,)) for n in range(3)]
-        threads.append(threading.Thread(target=toggle))
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert not failed
+    with clpool.use(queue) as used, concurrent.futures.ThreadPoolExecutor(4) as threads:
+        toggling = threads.submit(toggle)
+        list(threads.map(work, range(3)))
+        toggling.result()
     assert used.pool.stats.allocations > 0 == used.pool.active_blocks
 
 
@@ -454,9 +451,8 @@ def test_options_of_a_pool_that_exists(queue):
         clpool.use(queue, areena=True)
 
 
-def test_set_allocator(queue):
+def test_set_allocator(queue, stranger):
     pool, second = (clpool.MemoryPool(clpool.ImmediateAllocator(queue)) for _ in range(2))
-    stranger = cl.CommandQueue(cl.Context([queue.device]))
     clpool.set_allocator(pool)
     assert clpool.get_allocator() is pool
     assert cla.zeros(queue, N, np.int32).data.pool.pool is pool
@@ -476,7 +472,7 @@ def test_set_allocator(queue):
     clpool.set_allocator(None)
 
 
-def test_set_a_function(queue):
+def test_set_a_function(queue, stranger):
     """As CuPy's: for all arrays."""
     sizes = []
     plain = pyopencl.tools.ImmediateAllocator(queue)
@@ -489,7 +485,6 @@ def test_set_a_function(queue):
     x = cla.zeros(queue, 100, np.int32) + 1
     assert sizes == [400, 400] and x.allocator is None
     clpool.set_allocator(clpool.ImmediateAllocator(queue))
-    stranger = cl.CommandQueue(cl.Context([queue.device]))
     assert ((cla.zeros(stranger, 100, np.int32) + 1).get() == 1).all()
     clpool.set_allocator(None)
     assert sizes == [400, 400]
