@@ -53,7 +53,7 @@ class use:
     or, in a ``with`` statement, until its end. The argument is a queue, with options as of a
     :class:`MemoryPool`, or a pool. ``used.pool`` is the pool. Arrays of other contexts, without a
     queue, or with an allocator stay as they are. Arrays that exist at the end keep their memory.
-    If several are in use, the last one that was not stopped counts.
+    If several are in use, the last one that was not stopped counts, and each needs a stop.
 
     Kernels, copies and fills of an array's memory on another queue are ordered, too.
     """
