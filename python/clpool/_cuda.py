@@ -7,7 +7,7 @@ import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex, Union
 
-from clpool import _clpool
+from clpool import _clpool, _show
 from clpool._clpool import CudaMemPool
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ class MemoryAsync:
         self.size = operator.index(size)
         self.stream = stream
         self._pool = pool
+
+    def __repr__(self) -> str:
+        return f"<clpool.MemoryAsync: {self.size} bytes at {self.ptr:#x}>"
 
     def __del__(self) -> None:
         if self.ptr:
@@ -72,6 +75,9 @@ class MemoryAsyncPool(_clpool.AsyncPool):
         self._cupy = cupy
         return self
 
+    def __repr__(self) -> str:
+        return f"<{_show.class_name(self)}>"
+
     def malloc(self, size: SupportsIndex) -> Any:
         """Memory of so many bytes on the current device, in the order of CuPy's current stream: a
         cupy.cuda.MemoryPointer. Without CuPy, a :class:`MemoryAsync` in the order of the legacy
@@ -96,7 +102,7 @@ def _mempools_of(handles: _Handle | Sequence[_Handle]) -> list[CudaMemPool]:
     count = _clpool.cuda_device_count()
     if isinstance(handles, str):
         handles = [handles] * count
-    elif isinstance(handles, (int, CudaMemPool)):
+    elif not isinstance(handles, Sequence):
         return [_mempool_of(handles, 0)]
     elif len(handles) != count:
         raise ValueError(f"pool_handles has {len(handles)} entries for {count} devices")

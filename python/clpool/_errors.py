@@ -88,10 +88,12 @@ class Error(_base.Error):
 
     @property
     def code(self) -> int:  # type: ignore[override]
+        """PyOpenCL's: OpenCL's code, 0 if there is none."""
         return self.what.code()
 
     @property
     def routine(self) -> str:  # type: ignore[override]
+        """PyOpenCL's: "clpool" here."""
         return self.what.routine()
 
     def is_out_of_memory(self) -> bool:

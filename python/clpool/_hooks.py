@@ -28,6 +28,11 @@ _CALLBACKS = (
 AnyPool = Union[_clpool.MemoryPool, _clpool.PoolOnQueue]
 
 
+def check_pool(pool: object) -> None:
+    if not isinstance(pool, (_clpool.MemoryPool, _clpool.PoolOnQueue)):
+        raise TypeError(f"pool must be a clpool.MemoryPool, not {type(pool).__name__}")
+
+
 class Session:
     """What begins with start() and ends with stop(), which may be in different cells of a notebook.
     Without a pool, it is about the thread that starts it, and ends there."""
@@ -43,8 +48,8 @@ class Session:
     def _begin(self, pool: AnyPool | None) -> None:
         if self._started is not None:
             raise _errors.misuse("CLP_BUSY", f"{self!r} is started already: call stop() first")
-        if pool is not None and not isinstance(pool, (_clpool.MemoryPool, _clpool.PoolOnQueue)):
-            raise TypeError(f"pool must be a clpool.MemoryPool, not {type(pool).__name__}")
+        if pool is not None:
+            check_pool(pool)
         self._register(pool)
         self._started = threading.current_thread(), pool
 
@@ -140,10 +145,12 @@ class MemoryHook(Session):
 
     def add_to(self, pool: AnyPool) -> None:
         """Shows the hook what all threads do with this pool, until :meth:`remove_from`."""
+        check_pool(pool)
         pool._add_hook(self._native())
 
     def remove_from(self, pool: AnyPool) -> None:
         """Ends that. No callback runs for the pool when this returns."""
+        check_pool(pool)
         pool._remove_hook(self._native())
 
     def start(self, pool: AnyPool | None = None) -> Self:

@@ -63,6 +63,9 @@ class patch:
             self._in_place.remove(self)
             self._put()
 
+    def __repr__(self) -> str:
+        return f"<clpool.patch{'' if self in self._in_place else ' (undone)'}>"
+
     def __enter__(self) -> Self:
         return self
 

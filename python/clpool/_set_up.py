@@ -18,7 +18,15 @@ has_pyopencl = cl is not None
 
 @dataclass(frozen=True)
 class PoolStats:
-    """A pool's figures of one moment. Bytes are bytes, the rest counts."""
+    """A pool's figures of one moment.
+
+    - active: blocks that the program has, and their bytes as asked for
+    - held: blocks that wait to be handed out again, and their bytes as allocated
+    - managed: bytes of both, as allocated; the peaks are since reset_peaks
+    - allocations: hits, which needed no device, and misses
+    - device_allocations, device_frees: calls of the allocator beneath, on an arena for segments
+    - out_of_memory_reactions: requests that met a device without memory
+    """
 
     held_blocks: int
     active_blocks: int

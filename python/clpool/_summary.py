@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from clpool import _clpool
+from clpool import _clpool, _hooks
 from clpool._hooks import AnyPool
 from clpool._show import human
 
@@ -54,6 +54,7 @@ def memory_summary(pool: AnyPool) -> str:
     asked, the arena, if there is one, and the ten bins with the most bytes. Active bytes are as
     asked for, all others as allocated.
     """
+    _hooks.check_pool(pool)
     stats, limit, allocator = pool.stats, pool.limit, pool.allocator
     managed_blocks = stats.active_blocks + stats.held_blocks
     rate = f"{stats.hits / stats.allocations:.1%}" if stats.allocations else "-"

@@ -75,7 +75,14 @@ class trace(_hooks.Session):
     def _register(self, pool: _hooks.AnyPool | None) -> None:
         # Where it cannot be registered, a file that is there must not be emptied.
         stand_in = _clpool.Hook("trace", (None,) * 8)
-        _add(stand_in, pool)
+        try:
+            _add(stand_in, pool)
+        except _errors.RuntimeError as error:
+            if error.status != "CLP_BUSY":
+                raise
+            where = "on this thread" if pool is None else "with this pool"
+            message = f"another trace is started {where}: call its stop() first"
+            raise _errors.misuse("CLP_BUSY", message) from error
         _remove(stand_in, pool)
         made = _clpool.Trace(self.path)
         _add(made, pool)

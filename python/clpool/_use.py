@@ -50,10 +50,10 @@ class use:
         ...
         used.stop()
 
-    or, in a ``with`` statement, until its end. It is told a queue, and options as of a
+    or, in a ``with`` statement, until its end. The argument is a queue, with options as of a
     :class:`MemoryPool`, or a pool. ``used.pool`` is the pool. Arrays of other contexts, without a
     queue, or with an allocator stay as they are. Arrays that exist at the end keep their memory.
-    If several are in use, the last one that was not stopped counts.
+    If several are in use, the last one that was not stopped counts, and each needs a stop.
 
     Kernels, copies and fills of an array's memory on another queue are ordered, too.
     """
@@ -100,6 +100,9 @@ class use:
             _defaults = tuple(one for one in _defaults if one is not self)
             if not _defaults:
                 _take_back()
+
+    def __repr__(self) -> str:
+        return f"<clpool.use{'' if self in _defaults else ' (stopped)'}: {self.pool!r}>"
 
     def __enter__(self) -> Self:
         return self

@@ -17,8 +17,11 @@ int clpool_size_of(PyObject *object, size_t *out)
     size = PyLong_AsSize_t(index);
     Py_DECREF(index);
   }
-  if (size == (size_t)-1 && PyErr_Occurred())
+  if (size == (size_t)-1 && PyErr_Occurred()) {
+    if (PyErr_ExceptionMatches(PyExc_OverflowError))
+      PyErr_Format(PyExc_OverflowError, "an int from 0 to %zu is needed, not %S", SIZE_MAX, object);
     return -1;
+  }
   *out = size;
   return 0;
 }

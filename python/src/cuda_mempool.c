@@ -43,14 +43,17 @@ int clpool_mempool_of(PyObject *object, void *out)
     *(clp_cuda_mempool *)out = handle_of(object);
     return 0;
   }
-  void *handle = PyLong_Check(object) ? PyLong_AsVoidPtr(object) : NULL;
-  if (handle == NULL && !PyErr_Occurred())
+  bool is_handle = PyLong_Check(object) && !PyBool_Check(object);
+  size_t handle = 0;
+  if (is_handle && clpool_size_of(object, &handle) < 0)
+    return -1;
+  if (handle == 0)
     PyErr_Format(PyExc_TypeError,
                  "a memory pool is a clpool.CudaMemPool, a handle (int, not 0), 'default' or "
                  "'current', not %R",
                  object);
-  *(clp_cuda_mempool *)out = handle;
-  return handle == NULL ? -1 : 0;
+  *(clp_cuda_mempool *)out = (clp_cuda_mempool)handle;
+  return handle == 0 ? -1 : 0;
 }
 
 /* --- Making ----------------------------------------------------------------------------------- */

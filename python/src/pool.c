@@ -2,6 +2,7 @@
 /* clpool.MemoryPool and clpool.SVMPool: making and ending them. */
 #include "clpool_module.h"
 
+#include <string.h>
 #include <structmember.h>
 
 PyTypeObject *clpool_pool_type;
@@ -51,6 +52,26 @@ static int parse_arena(PyObject *object, void *out)
   if (object != Py_None && wanted >= 0)
     *(unsigned *)out = (unsigned)wanted;
   return wanted >= 0;
+}
+
+/* A converter, too: None is NULL. */
+static int parse_name(PyObject *object, void *out)
+{
+  if (object == Py_None)
+    return 1;
+  if (!PyUnicode_Check(object)) {
+    PyErr_Format(PyExc_TypeError, "name must be a str or None, not %.200s",
+                 Py_TYPE(object)->tp_name);
+    return 0;
+  }
+  Py_ssize_t length;
+  const char *name = PyUnicode_AsUTF8AndSize(object, &length);
+  if (name != NULL && strlen(name) != (size_t)length) {
+    PyErr_SetString(PyExc_ValueError, "name contains a null character");
+    return 0;
+  }
+  *(const char **)out = name;
+  return name != NULL;
 }
 
 /* Has the arena keep that many bytes, as RMM's pool takes them at once. */
@@ -133,10 +154,10 @@ static int pool_init(PyObject *object, PyObject *args, PyObject *keywords)
     self->made_by_new = false;
     return 0;
   }
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&$O&OOO&O&z", names, &allocator,
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&$O&OOO&O&O&:MemoryPool", names, &allocator,
                                    parse_size_or_none, &leading_bits, parse_arena, &options.arena,
                                    &limit, &reaction, parse_size_or_none, &options.hold_bytes,
-                                   parse_size_or_none, &initial, &options.name))
+                                   parse_size_or_none, &initial, parse_name, &options.name))
     return -1;
   options.leading_bits_in_bin_id = (unsigned)Py_MIN(leading_bits, UINT_MAX);
   if (self->allocator != NULL) {

@@ -261,7 +261,8 @@ def test_which_memory_pools_cupys_pool_takes_from():
 
         for wrong, exception in (
             ("managed", ValueError), (["default"], ValueError), (["default", "x"], ValueError),
-            (0, TypeError), ([None, None], TypeError), (1.5, TypeError),
+            (0, TypeError), ([None, None], TypeError), (1.5, TypeError), (True, TypeError),
+            (-1, OverflowError),
         ):
             fails(exception, clpool.MemoryAsyncPool, wrong)
         """

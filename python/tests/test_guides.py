@@ -35,7 +35,7 @@ def test_from_pyopencl(tmp_path):
 
 
 def test_convert_prints_what_the_guide_shows(tmp_path):
-    text = (TREE / "doc/python.md").read_text()
+    text = (TREE / "doc/from-cupy-and-rmm.md").read_text()
     command = re.search(r"^    python (-m clpool convert \S+\.json .*)", text, re.MULTILINE)[1]
     shown = re.search(r"(^    \d+ allocations, .*\n)(^    .*\n)*", text, re.MULTILINE)[0]
     arguments = command.replace(" run.csv", f" {tmp_path}/run.csv").split()

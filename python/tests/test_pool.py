@@ -145,6 +145,10 @@ def test_sizes(pool, size):
         (lambda pool: clpool.MemoryPool(pool.allocator, 2**32 + 4), cl.LogicError),
         (lambda pool: clpool.MemoryPool(pool.allocator, -1), OverflowError),
         (lambda pool: clpool.MemoryPool(pool.allocator, on_out_of_memory=5), TypeError),
+        (lambda pool: clpool.MemoryPool(pool.allocator, name=5), TypeError),
+        (lambda pool: clpool.MemoryPool(pool.allocator, name="a\0b"), ValueError),
+        (lambda pool: clpool.memory_summary(pool.allocator), TypeError),
+        (lambda pool: clpool.StatisticsHook().add_to(pool.allocator), TypeError),
         (lambda pool: clpool.SimulatedAllocator(-1), OverflowError),
         (lambda pool: clpool.HostAllocator(-64), OverflowError),
         (lambda pool: clpool.ArenaAllocator(clpool.HostAllocator(), 0.1, -1), OverflowError),
@@ -470,6 +474,3 @@ def test_memory_summary_of_an_arena():
     assert cells(summary, "largest free") == ["free", "4", "MiB"]
     assert cells(summary, "reserve") == ["5", "MiB"]
     assert "limit none" in summary
-    memory.release()
-    with pytest.raises(AttributeError):
-        clpool.memory_summary(pool.allocator)

@@ -82,6 +82,12 @@ def test_reprs_of_the_rest(queue, tmp_path):
     memory = pool(1024)
     assert repr(pool.allocator) == "<clpool.ArenaAllocator: 1 KiB used of 1 MiB>"
     memory.release()
+    with clpool.use(queue) as used:
+        assert repr(used) == f"<clpool.use: {used.pool!r}>"
+    assert repr(used) == f"<clpool.use (stopped): {used.pool!r}>"
+    with clpool.patch() as patch:
+        assert repr(patch) == "<clpool.patch>"
+    assert repr(patch) == "<clpool.patch (undone)>"
     assert repr(clpool.DebugPrintHook()) == "<clpool.DebugPrintHook 'DebugPrintHook'>"
     trace = clpool.trace(tmp_path / "run.csv")
     with trace:

@@ -74,6 +74,9 @@ def test_start_and_stop(host_pool, tmp_path):
     host_pool(10)
     with pytest.raises(clpool.RuntimeError, match="run.csv.*started already: call stop"):
         trace.start()
+    with pytest.raises(clpool.RuntimeError, match=r"another trace is .*: call its stop\(\)"):
+        clpool.trace(tmp_path / "other.csv").start()
+    assert not (tmp_path / "other.csv").exists()
     trace.stop()
     host_pool(20)
     assert len((tmp_path / "run.csv").read_text().splitlines()) == 3
