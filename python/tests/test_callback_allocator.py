@@ -301,7 +301,7 @@ def test_arguments():
 
 
 @pytest.mark.parametrize("arena", [False, True])
-@pytest.mark.parametrize("how", ["pool", "other", "reserve"])
+@pytest.mark.parametrize("how", ["pool", "other", "reserve", "initial", "reserve_bytes"])
 def test_callbacks_that_need_their_own_pool(device, arena, how):
     """A clear error, and neither a deadlock nor a recursion."""
     reached = []
@@ -312,6 +312,8 @@ def test_callbacks_that_need_their_own_pool(device, arena, how):
             "pool": lambda: pool(size),
             "other": lambda: clpool.MemoryPool(own)(size),
             "reserve": lambda: an_arena.reserve(size),
+            "initial": lambda: clpool.MemoryPool(own, initial_pool_size=size),
+            "reserve_bytes": lambda: clpool.ArenaAllocator(own, reserve_bytes=size),
         }[how]()
 
     own = clpool.CallbackAllocator(allocate, device.free)
