@@ -435,6 +435,8 @@ def test_memory_pools_of_the_driver():
 
         wrong(clpool.LogicError, clpool.CudaMemPool, 7)
         wrong(clpool.LogicError, clpool.CudaMemPool, handle_types=1 << 20)
+        wrong(OverflowError, clpool.CudaMemPool, handle_types=1 << 32)
+        wrong(OverflowError, clpool.CudaMemPool, numa_node=1 << 32)
         wrong(ValueError, mempool.set_access, 0, "w")
         wrong(clpool.NotSupported, mempool.set_access, 0, "")
         wrong(clpool.LogicError, mempool.get_access, 9)
