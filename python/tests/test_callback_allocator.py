@@ -448,8 +448,17 @@ def test_a_view_of_memory_in_a_cycle():
     assert read == [700]
 
 
-def run(program, **environment):
-    text = "import clpool\n" + program
+IMPORTS_ON_A_THREAD = """
+import threading
+thread = threading.Thread(target=__import__, args=("clpool",))
+thread.start()
+thread.join()
+import clpool
+"""
+
+
+def run(program, imports="import clpool", **environment):
+    text = imports + "\n" + program
     return subprocess.run(
         [sys.executable, "-W", "ignore", "-c", text],
         env={**os.environ, **environment},
@@ -461,7 +470,8 @@ def run(program, **environment):
 
 
 @pytest.mark.parametrize("arena", [False, True])
-def test_at_exit(arena):
+@pytest.mark.parametrize("imports", ["import clpool", IMPORTS_ON_A_THREAD])
+def test_at_exit(arena, imports):
     """Functions run while the interpreter ends, and find what they use."""
     ended = run(
         f"""
@@ -476,7 +486,8 @@ pool = clpool.MemoryPool(clpool.CallbackAllocator(allocate, free), arena={arena}
 kept = pool(1000)
 pool(50000).release()
 print("end", flush=True)
-"""
+""",
+        imports,
     )
     assert (ended.returncode, ended.stderr) == (0, "")
     lines = ended.stdout.splitlines()
