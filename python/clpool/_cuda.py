@@ -24,6 +24,7 @@ class MemoryAsync:
     must be waited for by that one before."""
 
     __slots__ = ("__weakref__", "_pool", "ptr", "size", "stream")
+    __reduce__ = _show.refuse_pickling  # a copy would free the memory, too
 
     def __init__(self, pool: MemoryAsyncPool, size: SupportsIndex, stream: Any | None) -> None:
         self.ptr = 0

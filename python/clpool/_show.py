@@ -100,7 +100,7 @@ def _pool_html(pool: _clpool.MemoryPool) -> str:
         return html.escape(repr(pool))
 
 
-def _refuse_pickling(thing: object) -> NoReturn:
+def refuse_pickling(thing: object) -> NoReturn:
     raise TypeError(
         f"a {class_name(thing)} cannot be pickled or copied: it is of this process, and another "
         "process makes its own"
@@ -128,7 +128,7 @@ def set_up() -> None:
         setattr(_clpool.PooledBuffer, "__init__", _refuse_making)  # noqa: B010
     for kind, look in looks.items():
         kind.__repr__ = _repr_with(look)
-        kind.__reduce__ = _refuse_pickling
+        kind.__reduce__ = refuse_pickling
     pools: list[Any] = [_clpool.MemoryPool, _clpool.PoolOnQueue]
     for kind in pools:
         kind._repr_html_ = _pool_html

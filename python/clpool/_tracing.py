@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import urllib.parse
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TextIO, TypedDict
@@ -232,8 +233,8 @@ class Report:
         if page and len(page) <= _MOST_SHOWN:
             size = 'width="100%" height="700"'
             return f'<iframe {size} srcdoc="{html.escape(page)}"></iframe>'
-        name = html.escape(self.path)
-        return f'<a href="{name}">{name}</a>'
+        address = html.escape(urllib.parse.quote(self.path))
+        return f'<a href="{address}">{html.escape(self.path)}</a>'
 
 
 def report(

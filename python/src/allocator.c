@@ -245,6 +245,8 @@ static PyObject *arena_new(PyTypeObject *type, PyObject *args, PyObject *keyword
     return NULL;
   options.one_thread = one_thread;
   Allocator *below = (Allocator *)upstream;
+  if (options.reserve_bytes > 0 && clpool_refuse_inside_callback(below) < 0)
+    return NULL;
   clp_allocator *allocator;
   clp_status status;
   Py_BEGIN_ALLOW_THREADS

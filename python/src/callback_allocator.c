@@ -389,6 +389,20 @@ static void callback_dealloc(PyObject *object)
   clpool_allocator_type->tp_dealloc(object);
 }
 
+/* Any thread may import the package. */
+static int find_main_thread(void)
+{
+  PyObject *threading = PyImport_ImportModule("threading");
+  PyObject *main = threading == NULL ? NULL : PyObject_CallMethod(threading, "main_thread", NULL);
+  PyObject *ident = main == NULL ? NULL : PyObject_GetAttrString(main, "ident");
+  if (ident != NULL)
+    main_thread = PyLong_AsUnsignedLong(ident);
+  Py_XDECREF(ident);
+  Py_XDECREF(main);
+  Py_XDECREF(threading);
+  return PyErr_Occurred() ? -1 : 0;
+}
+
 int clpool_add_callback_allocator(PyObject *module)
 {
   PyType_Slot slots[] = {
@@ -415,6 +429,7 @@ int clpool_add_callback_allocator(PyObject *module)
   };
   PyType_Spec spec = {"clpool.CallbackAllocator", sizeof(CallbackAllocator), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
-  main_thread = PyThread_get_thread_ident();
+  if (find_main_thread() < 0)
+    return -1;
   return clpool_add_type(module, &spec, clpool_allocator_type, &callback_type);
 }

@@ -64,15 +64,14 @@ static PyObject *mempool_new(PyTypeObject *type, PyObject *args, PyObject *keywo
   static char *names[] = {"device", "numa_node", "max_bytes", "handle_types", NULL};
   clp_cuda_mempool_options options = CLP_CUDA_MEMPOOL_OPTIONS_INIT;
   PyObject *node = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|i$OO&I", names, &options.device, &node,
-                                   clpool_parse_size, &options.max_bytes, &options.handle_types))
+  int handle_types = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|i$OO&i", names, &options.device, &node,
+                                   clpool_parse_size, &options.max_bytes, &handle_types) ||
+      (node != Py_None && !PyArg_Parse(node, "i", &options.numa_node)))
     return NULL;
-  if (node != Py_None) {
+  if (node != Py_None)
     options.location = CLP_CUDA_ON_HOST_NUMA;
-    options.numa_node = (int)PyLong_AsLong(node);
-    if (PyErr_Occurred())
-      return NULL;
-  }
+  options.handle_types = (unsigned)handle_types;
   clp_cuda_mempool handle;
   clp_status status;
   Py_BEGIN_ALLOW_THREADS

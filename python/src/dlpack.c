@@ -252,13 +252,15 @@ PyObject *clpool_dlpack(PyObject *self, PyObject *args, PyObject *keywords)
                         version);
   if (version != Py_None && !PyArg_ParseTuple(version, "ii", &major, &minor))
     return NULL;
-  if (must_copy < 0 || check_wishes(self, stream, device, must_copy) < 0 ||
-      (clpool_is_cuda(memory->pool) && hand_to_stream(memory, stream) < 0))
+  if (must_copy < 0)
     return NULL;
-  /* A hook's callback may have released the memory meanwhile. */
-  if (clpool_buffer_or_raise(memory) == NULL)
-    return NULL;
-  return must_copy ? make_copy(memory, major >= 1) : make_capsule(memory, major >= 1, false);
+  PyObject *capsule = NULL;
+  memory->views++; /* other threads and callbacks must not release the memory meanwhile */
+  if (check_wishes(self, stream, device, must_copy) == 0 &&
+      (!clpool_is_cuda(memory->pool) || hand_to_stream(memory, stream) == 0))
+    capsule = must_copy ? make_copy(memory, major >= 1) : make_capsule(memory, major >= 1, false);
+  memory->views--;
+  return capsule;
 }
 
 PyObject *clpool_cuda_array_interface(PyObject *self, void *closure)

@@ -75,14 +75,17 @@ static int parse_name(PyObject *object, void *out)
 }
 
 /* Has the arena keep that many bytes, as RMM's pool takes them at once. */
-static int reserve(clp_pool *pool, size_t bytes)
+static int reserve(const Pool *self, size_t bytes)
 {
+  clp_pool *pool = self->pool;
   size_t limit = clp_pool_get_limit(pool);
   if (limit != 0 && bytes > limit) {
     PyErr_Format(PyExc_ValueError, "initial_pool_size is %zu bytes, above the limit of %zu", bytes,
                  limit);
     return -1;
   }
+  if (clpool_refuse_inside_callback(self->allocator) < 0)
+    return -1;
   clp_status status;
   Py_BEGIN_ALLOW_THREADS
   status = clp_arena_reserve(clp_pool_allocator(pool), bytes);
@@ -110,7 +113,7 @@ static int create(Pool *self, clp_pool_options *options, PyObject *limit, size_t
                        ? clp_pool_set_limit_fraction(self->pool, PyFloat_AS_DOUBLE(limit))
                        : clp_pool_set_limit(self->pool, most)) < 0)
     return -1;
-  return initial == 0 ? 0 : reserve(self->pool, initial);
+  return initial == 0 ? 0 : reserve(self, initial);
 }
 
 /* An initial size needs an arena of the pool's own: 0, or -1 with an exception. */

@@ -301,7 +301,7 @@ def test_arguments():
 
 
 @pytest.mark.parametrize("arena", [False, True])
-@pytest.mark.parametrize("how", ["pool", "other", "reserve"])
+@pytest.mark.parametrize("how", ["pool", "other", "reserve", "initial", "reserve_bytes"])
 def test_callbacks_that_need_their_own_pool(device, arena, how):
     """A clear error, and neither a deadlock nor a recursion."""
     reached = []
@@ -312,6 +312,8 @@ def test_callbacks_that_need_their_own_pool(device, arena, how):
             "pool": lambda: pool(size),
             "other": lambda: clpool.MemoryPool(own)(size),
             "reserve": lambda: an_arena.reserve(size),
+            "initial": lambda: clpool.MemoryPool(own, initial_pool_size=size),
+            "reserve_bytes": lambda: clpool.ArenaAllocator(own, reserve_bytes=size),
         }[how]()
 
     own = clpool.CallbackAllocator(allocate, device.free)
@@ -446,12 +448,23 @@ def test_a_view_of_memory_in_a_cycle():
     assert read == [700]
 
 
+IMPORTS_ON_A_THREAD = """
+import threading
+thread = threading.Thread(target=__import__, args=("clpool",))
+thread.start()
+thread.join()
+import clpool
+"""
+
+
 @pytest.mark.parametrize("arena", [False, True])
-def test_at_exit(arena):
+@pytest.mark.parametrize("imports", ["import clpool", IMPORTS_ON_A_THREAD])
+def test_at_exit(arena, imports):
     """Functions run while the interpreter ends, and find what they use."""
     ended = run_python(
         f"""
-import clpool, threading
+{imports}
+import threading
 count = [0]
 def allocate(size):
     count[0] += 1

@@ -199,12 +199,19 @@ def test_torch_wants_a_pool_of_cuda():
 def test_cupys_pool_without_cupy():
     run_on_fake(
         """
+        import copy
         sys.modules["cupy"] = None  # as where it is not installed
         pool = clpool.MemoryAsyncPool()
         assert pool.memoryAsyncHasStat and pool.get_limit() == 0
         memory, nothing = pool.malloc(1000), pool.malloc(size=0)
         assert memory.ptr > 0 and memory.size == 1000 and memory.stream is None
         assert (nothing.ptr, nothing.size) == (0, 0)
+        try:
+            copy.copy(memory)
+        except TypeError:
+            pass
+        else:
+            raise AssertionError
         assert driver.fakecuda_live_allocations() == 1
         assert pool.used_bytes() >= 1000
         assert pool.total_bytes() == pool.used_bytes() + pool.free_bytes()
@@ -380,6 +387,8 @@ def test_memory_pools_of_the_driver():
 
         fails(clpool.LogicError, clpool.CudaMemPool, 7)
         fails(clpool.LogicError, clpool.CudaMemPool, handle_types=1 << 20)
+        fails(OverflowError, clpool.CudaMemPool, handle_types=1 << 32)
+        fails(OverflowError, clpool.CudaMemPool, numa_node=1 << 32)
         fails(ValueError, mempool.set_access, 0, "w")
         fails(clpool.NotSupported, mempool.set_access, 0, "")
         fails(clpool.LogicError, mempool.get_access, 9)

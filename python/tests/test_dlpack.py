@@ -76,6 +76,19 @@ def test_a_copy_is_memory_of_its_own(host_pool):
     assert host_pool.active_blocks == 0
 
 
+def test_no_callback_releases_what_is_copied(host_pool):
+    memory = host_pool(1000)
+
+    class Releasing(clpool.MemoryHook):
+        def malloc_preprocess(self, **figures):
+            memory.release()
+
+    with Releasing(), pytest.raises(BufferError, match="cannot be released"):
+        memory.__dlpack__(copy=True)
+    assert host_pool.active_blocks == 1
+    memory.release()
+
+
 def test_wishes_that_cannot_be_had(host_pool):
     memory = host_pool(1000)
     for wish in ({"stream": 1}, {"dl_device": (2, 0)}):

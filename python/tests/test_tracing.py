@@ -269,6 +269,8 @@ def test_report(tool, trace_file, tmp_path):
     assert html.unescape(framed) == page.read_text()
     page.unlink()
     assert f'<a href="{page}">' in report._repr_html_()
+    odd = clpool.Report("run #1?.html")
+    assert odd._repr_html_() == '<a href="run%20%231%3F.html">run #1?.html</a>'
     with pytest.raises(clpool.RuntimeError, match="nowhere"):
         clpool.report("/nowhere.csv", page)
 
