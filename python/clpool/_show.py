@@ -100,9 +100,9 @@ def _pool_html(pool: _clpool.MemoryPool) -> str:
         return html.escape(repr(pool))
 
 
-def refuse_pickling(thing: object) -> NoReturn:
+def refuse_pickling(self: object) -> NoReturn:
     raise TypeError(
-        f"a {class_name(thing)} cannot be pickled or copied: it is of this process, and another "
+        f"a {class_name(self)} cannot be pickled or copied: it is of this process, and another "
         "process makes its own"
     )
 

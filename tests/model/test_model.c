@@ -20,10 +20,11 @@ START_TEST(every_program_holds)
     return;
   ck_assert_uint_ge(tally.calls, 50 * tally.programs);
   ck_assert_uint_ge(tally.reads, 5 * tally.programs);
-  ck_assert_uint_ge(tally.served, 5 * tally.programs);
-  /* Under valgrind there are few programs, of which some free nothing, and none may have a loop. */
   ck_assert_uint_ge(tally.freed, tally.programs / 8);
-  ck_assert_uint_ge(tally.repeated, tally.programs < PROGRAMS / PARTS ? 0 : tally.programs);
+  /* Under valgrind there are few programs, of which most may reuse nothing, and have no loop. */
+  unsigned long enough = tally.programs < PROGRAMS / PARTS ? 0 : tally.programs;
+  ck_assert_uint_ge(tally.served, 5 * enough);
+  ck_assert_uint_ge(tally.repeated, enough);
 }
 END_TEST
 
