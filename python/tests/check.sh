@@ -12,8 +12,8 @@ build=$PWD
 
 [ -x python-venv/bin/python ] || "$PYTHON" -m venv python-venv
 python=$build/python-venv/bin/python
-"$python" -m pip install --quiet "setuptools>=77" numpy mako mypy "pyright[nodejs]" pytest pyopencl \
-  loopy arraycontext hypothesis
+"$python" -m pip install --quiet "setuptools>=77" numpy mako mypy "pyright[nodejs]" \
+  pytest pyopencl loopy arraycontext hypothesis
 
 # A copy, since the sources may be read-only, and a build leaves files beside them.
 rm -rf python-sources
