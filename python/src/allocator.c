@@ -169,11 +169,11 @@ static PyObject *simulated_new(PyTypeObject *type, PyObject *args, PyObject *key
 /* Sets which of the driver's memory pools an allocator takes from: 'default', 'current', or one. */
 static int choose_mempool(PyObject *mempool, clp_cuda_async_options *options)
 {
-  if (!PyUnicode_Check(mempool) || (PyUnicode_CompareWithASCIIString(mempool, "current") != 0 &&
-                                    PyUnicode_CompareWithASCIIString(mempool, "default") != 0))
-    return clpool_mempool_of(mempool, &options->mempool);
-  if (PyUnicode_CompareWithASCIIString(mempool, "current") == 0)
+  bool is_text = PyUnicode_Check(mempool);
+  if (is_text && PyUnicode_CompareWithASCIIString(mempool, "current") == 0)
     options->mempool_choice = CLP_CUDA_MEMPOOL_CURRENT;
+  else if (!is_text || PyUnicode_CompareWithASCIIString(mempool, "default") != 0)
+    return clpool_mempool_of(mempool, &options->mempool);
   return 0;
 }
 

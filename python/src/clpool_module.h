@@ -129,8 +129,7 @@ clp_status clpool_release_block(Pool *pool, clp_buffer *buffer, clp_stream strea
 void clpool_release_or_report(Pool *pool, clp_buffer *buffer, clp_stream stream);
 
 /* buffer_calls.c */
-PyObject *clpool_with_stream(clp_buffer *buffer, Pool *pool, PyObject *queue,
-                             clp_status (*call)(clp_buffer *, clp_stream));
+PyObject *clpool_record_use(clp_buffer *buffer, Pool *pool, PyObject *queue);
 PyObject *clpool_bind(clp_buffer *buffer, Pool *pool, PyObject *queue);
 PyObject *clpool_unbind(clp_buffer *buffer);
 

@@ -121,7 +121,7 @@ clp_buffer *clpool_buffer_or_raise(Memory *self)
 static PyObject *memory_record_use(PyObject *self, PyObject *queue)
 {
   Memory *me = (Memory *)self;
-  return clpool_with_stream(clpool_buffer_or_raise(me), me->pool, queue, clp_buffer_record_use);
+  return clpool_record_use(clpool_buffer_or_raise(me), me->pool, queue);
 }
 
 /* Gives the memory back on a queue, or Py_None. */

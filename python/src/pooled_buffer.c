@@ -82,7 +82,7 @@ static PyObject *record_use(PyObject *self, PyObject *queue)
 {
   Pool *pool = NULL;
   clp_buffer *buffer = clpool_buffer_of(self, &pool);
-  return clpool_with_stream(buffer, pool, queue, clp_buffer_record_use);
+  return clpool_record_use(buffer, pool, queue);
 }
 
 static PyObject *bind_to_queue(PyObject *self, PyObject *queue)
