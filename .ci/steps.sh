@@ -79,9 +79,9 @@ step_thread() {
   build --enable-sanitizer=thread CFLAGS='-g -O1'
   check_only "$thread_tests"
 }
-thread_tests='tests/model/test_crowd $(filter tests/hostile/% %_threads '
-thread_tests+='%_threads_held %_threads_memory %_threads_pools %_order_late %_arena_order %_order_cuda '
-thread_tests+='%_cuda_pool %_ring,$(check_PROGRAMS))'
+thread_tests='tests/model/test_crowd $(filter tests/hostile/% tests/api/test_pool '
+thread_tests+='tests/api/test_hook tests/api/test_arena% %_threads %_order_late %_order_cuda '
+thread_tests+='%_cuda_pool,$(check_PROGRAMS))'
 
 # The random programs, and the tests in which calls fail in turn. Debian 12's valgrind does not read
 # clang's DWARF 5.
