@@ -169,8 +169,8 @@ tests_api_test_arena_SOURCES = tests/api/test_arena.c tests/api/arena_failures.c
 	tests/api/arena_programs.c tests/api/arena_reserve.c tests/api/arena_threads.c
 tests_api_test_arena_LDFLAGS = $(failmalloc_link_flags) -Wl,--wrap=nanosleep
 tests_api_test_arena_streams_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=nanosleep
-tests_api_test_hook_SOURCES = tests/api/test_hook.c tests/api/hook_callbacks.c \
-	tests/api/hook_registration.c tests/api/hook_threads.c
+tests_api_test_hook_SOURCES = tests/api/test_hook.c tests/api/hook_registration.c \
+	tests/api/hook_threads.c
 tests_api_test_hook_LDFLAGS = $(failmalloc_link_flags)
 tests_api_test_pool_SOURCES = tests/api/test_pool.c tests/api/pool_defaults.c \
 	tests/api/pool_held.c tests/api/pool_host_memory.c tests/api/pool_idle.c \
