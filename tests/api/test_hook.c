@@ -151,7 +151,8 @@ static const program programs[] = {
      .log = "m<100:103 a<103 a>103 m>100:103 f<100:103 f>100:103"},
     {.steps = "c600 a500 r0 | f", .also = ask_in_vain, .log = "d<511 d>511"},
     {.steps = "l600 a500 r0 | f", .also = ask_in_vain, .log = "d<511 d>511"},
-    {.steps = "n a100 | r0", .log = "f<100:103 p:f<100:103 f>100:103 p:f>100:103"},
+    {.steps = "n a100 r0",
+     .log = "m<100:103 a<103 a>103 m>100:103 f<100:103 p:f<100:103 f>100:103 p:f>100:103"},
     /* On an arena: a segment is of the pool that took it, and serves all. */
     {.steps = "w a1000 a2000 r0 r1 f",
      .on = ON_ARENA,
