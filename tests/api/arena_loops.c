@@ -179,18 +179,6 @@ START_TEST(the_loop_of_another_program)
 }
 END_TEST
 
-/* No new memory is wanted for what is planned where the device has no more. */
-START_TEST(a_full_device_fails_no_loop)
-{
-  start(0);
-  (void)pass(4, NONE, 0);
-  rig.device.capacity = clpt_late_arena_figures(&rig).peak_reserved_bytes;
-  for (unsigned i = 0; i < FIRST; i++)
-    (void)pass(4, NONE, 0);
-  end();
-}
-END_TEST
-
 /* Many segments come while a loop is followed, which is then left with many blocks. */
 START_TEST(a_reserve_in_a_loop)
 {
@@ -309,7 +297,6 @@ CLPT_SUITE("loops on an arena")
   TCase *tests = clpt_case(suite, "loops");
   tcase_add_loop_test(tests, a_loop_is_followed_again, 0, 2 * MISCHIEFS);
   tcase_add_loop_test(tests, the_loop_of_another_program, 0, 2);
-  tcase_add_test(tests, a_full_device_fails_no_loop);
   tcase_add_test(tests, a_reserve_in_a_loop);
   tcase_add_loop_test(tests, a_loop_that_is_found_meanwhile, 0, 4);
   tcase_add_loop_test(tests, a_loop_that_begins_meanwhile, 0, 2);

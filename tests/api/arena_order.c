@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory of an arena that streams may still use: who gets it, who waits, and what a failure then
- * leaves. Random programs are in tests/model. */
-#include "support/failmalloc.h"
+/* Memory of an arena that streams may still use: who gets it, and who waits. Random programs are in
+ * tests/model. */
 #include "support/late_arena.h"
 #include "support/suite.h"
 
@@ -314,60 +313,6 @@ START_TEST(a_reserve_in_use_fails_no_request)
 }
 END_TEST
 
-/* --- two failures at once --- */
-
-static clpt_late_call last_call;
-
-/* Host memory is out once such a call is over; but the device's own never fails. */
-static void be_out(bool is_outside)
-{
-  if (!is_outside)
-    clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
-  clpt_host_count(!is_outside);
-}
-
-static void watch(clpt_late_device *device, clpt_late_call call)
-{
-  if (call == last_call)
-    device->outside = be_out;
-}
-
-/* A part of a block that is refused was lost; and a segment that goes back while the home stream
- * has work on it, if the device refuses that. */
-START_TEST(a_call_and_host_memory_fail)
-{
-  bool is_part = _i == 4;
-  clp_buffer *kept = NULL, *buffer = NULL;
-  clpt_late_init(&rig.device);
-  clpt_late_set_freeing(&rig.device, is_part ? CLPT_LATE_FREES_IN_ORDER : CLPT_LATE_FREES_AT_ONCE);
-  if (_i / 2 == 1)
-    clpt_late_set_addresses(&rig.device);
-  rig.device.ops.allocate_uses_home = !is_part;
-  rig.home = clpt_late_stream_new(&rig.device);
-  clpt_late_arena_start_on(&rig, CLPT_REUSE_EITHER, &clpt_late_small);
-  if (is_part)
-    kept = clpt_late_take(&rig, rig.s);
-  clpt_late_hold(&rig, rig.t); /* streams are known */
-  if (!is_part)
-    clpt_ok(clp_pool_free_held(rig.pool));
-  last_call = is_part ? CLPT_LATE_SPLIT : CLPT_LATE_ALLOCATE;
-  rig.device.on_call = watch;
-  rig.device.failing = is_part ? 1u << CLPT_LATE_SPLIT : _i % 2 ? 1u << CLPT_LATE_FREE : 0;
-  rig.device.fault = (clpt_fault){.count = 1,
-                                  .status = is_part ? CLP_OUT_OF_HOST_MEMORY : CLP_BACKEND_ERROR,
-                                  .message = "not now"};
-  clp_status status = clp_pool_allocate_on(rig.pool, 2000, rig.t, &buffer);
-  (void)clpt_host_stop();
-  rig.device.on_call = NULL;
-  rig.device.outside = NULL;
-  rig.device.failing = 0;
-  ck_assert(!status == !!buffer);
-  ck_assert(status == CLP_OUT_OF_HOST_MEMORY || (!status && !is_part));
-  clpt_ok(clp_buffer_release_on(buffer, rig.t));
-  end(kept, NULL, NULL);
-}
-END_TEST
-
 CLPT_SUITE("order on an arena")
 {
   TCase *tests = clpt_case(suite, "order");
@@ -384,5 +329,4 @@ CLPT_SUITE("order on an arena")
   tcase_add_loop_test(tests, a_limit_waits_for_all, 0, 2);
   tcase_add_test(tests, a_limit_tells_itself);
   tcase_add_loop_test(tests, a_reserve_in_use_fails_no_request, 0, CLPT_LATE_WAYS);
-  tcase_add_loop_test(tests, a_call_and_host_memory_fail, 0, 5);
 }

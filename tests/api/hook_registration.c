@@ -15,16 +15,6 @@ static clpt_recorder first, second;
 static clpt_rig rig;
 static unsigned refused, asked;
 
-static clp_status push(const clp_hook *hook)
-{
-  return clp_hook_push(hook);
-}
-
-static clp_status pop(const clp_hook *hook)
-{
-  return clp_hook_pop(hook);
-}
-
 static clp_status add(const clp_hook *hook)
 {
   return clp_pool_add_hook(rig.pool, hook);
@@ -39,7 +29,7 @@ static clp_status remove_from_pool(const clp_hook *hook)
 static const struct way {
   clp_status (*begin)(const clp_hook *hook);
   clp_status (*end)(const clp_hook *hook);
-} ways[] = {{push, pop}, {add, remove_from_pool}};
+} ways[] = {{clp_hook_push, clp_hook_pop}, {add, remove_from_pool}};
 enum { WAYS = 2 };
 
 /* Each of the four calls that would change hooks is refused. */

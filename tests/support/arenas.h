@@ -15,11 +15,8 @@ extern clp_allocator *clpt_arena;
 /** A fixture: the device, and no arena yet. */
 void clpt_arena_setup(void);
 
-/** As above, where parts are told to the device: pools hold blocks. `clpt_parts` are those that it
- * has made and not taken back, `clpt_split_fault` and `clpt_unsplit_fault` the calls that fail. */
+/** As above, where parts are told to the device: pools hold blocks. */
 void clpt_arena_setup_parts(void);
-extern clpt_fault clpt_split_fault, clpt_unsplit_fault;
-extern size_t clpt_parts;
 
 /** No slack, segments of CLPT_SEGMENT. */
 clp_arena_options clpt_arena_small(void);

@@ -14,10 +14,8 @@ static void append_locked(clpt_recorder *log, const char *format, ...)
 {
   size_t room = sizeof(log->log) - log->log_length;
   va_list arguments;
-  int length;
-
   va_start(arguments, format);
-  length = vsnprintf(log->log + log->log_length, room, format, arguments);
+  int length = vsnprintf(log->log + log->log_length, room, format, arguments);
   va_end(arguments);
   if (length > 0 && (size_t)length < room)
     log->log_length += (size_t)length;
@@ -28,7 +26,6 @@ static void write_entry(const clpt_recorder *self, const char *what, const clp_h
   clpt_recorder *log = self->log_of;
   bool has_size = what[0] == 'm' || what[0] == 'f';
   bool failed = what[1] == '>' && (has_size ? event->buffer_id == 0 : event->memory == 0);
-
   pthread_mutex_lock(&log->lock);
   append_locked(log, "%s", log->log_length > 0 ? " " : "");
   if (log != self)
@@ -40,10 +37,8 @@ static void write_entry(const clpt_recorder *self, const char *what, const clp_h
   pthread_mutex_unlock(&log->lock);
 }
 
-static void record(void *user_data, const char *what, const clp_hook_event *event)
+static void record(clpt_recorder *self, const char *what, const clp_hook_event *event)
 {
-  clpt_recorder *self = user_data;
-
   write_entry(self, what, event);
   pthread_mutex_lock(&self->lock);
   if (self->count < CLPT_MOST_EVENTS)
@@ -55,45 +50,19 @@ static void record(void *user_data, const char *what, const clp_hook_event *even
     self->also(self, event);
 }
 
-static void malloc_preprocess(const clp_hook_event *event, void *user_data)
-{
-  record(user_data, "m<", event);
-}
-
-static void malloc_postprocess(const clp_hook_event *event, void *user_data)
-{
-  record(user_data, "m>", event);
-}
-
-static void alloc_preprocess(const clp_hook_event *event, void *user_data)
-{
-  record(user_data, "a<", event);
-}
-
-static void alloc_postprocess(const clp_hook_event *event, void *user_data)
-{
-  record(user_data, "a>", event);
-}
-
-static void free_preprocess(const clp_hook_event *event, void *user_data)
-{
-  record(user_data, "f<", event);
-}
-
-static void free_postprocess(const clp_hook_event *event, void *user_data)
-{
-  record(user_data, "f>", event);
-}
-
-static void device_free_preprocess(const clp_hook_event *event, void *user_data)
-{
-  record(user_data, "d<", event);
-}
-
-static void device_free_postprocess(const clp_hook_event *event, void *user_data)
-{
-  record(user_data, "d>", event);
-}
+#define PAIR(name, letter)                                                                         \
+  static void name##_preprocess(const clp_hook_event *event, void *self)                           \
+  {                                                                                                \
+    record(self, letter "<", event);                                                               \
+  }                                                                                                \
+  static void name##_postprocess(const clp_hook_event *event, void *self)                          \
+  {                                                                                                \
+    record(self, letter ">", event);                                                               \
+  }
+PAIR(malloc, "m")
+PAIR(alloc, "a")
+PAIR(free, "f")
+PAIR(device_free, "d")
 
 void clpt_recorder_init(clpt_recorder *recorder, const char *name)
 {
@@ -118,8 +87,7 @@ void clpt_recorder_clear(clpt_recorder *recorder)
 {
   pthread_mutex_lock(&recorder->lock);
   recorder->log[0] = '\0';
-  recorder->log_length = 0;
-  recorder->count = 0;
+  recorder->log_length = recorder->count = 0;
   recorder->last = "";
   pthread_mutex_unlock(&recorder->lock);
 }
