@@ -291,33 +291,6 @@ START_TEST(a_thread_waits_for_the_segments_of_others)
 }
 END_TEST
 
-static void be_slow_always(clpt_device *called, clpt_call call, size_t bytes)
-{
-  (void)called, (void)call, (void)bytes;
-  usleep(1000);
-}
-
-static void ask_in_vain(clpt_worker *self)
-{
-  clp_memory memory = 0;
-  if (clp_allocator_allocate(clpt_arena, 1024, &memory) != CLP_OUT_OF_DEVICE_MEMORY)
-    clpt_wrong(self, "not refused");
-}
-
-/* Attempts that fail are none to wait for, or threads without memory would wait for each other. */
-START_TEST(threads_without_memory_all_come_back)
-{
-  clpt_workers all;
-  clpt_arena_device.capacity = 1;
-  clpt_arena_device.on_call = be_slow_always;
-  clpt_arena_start();
-  clpt_workers_start(&all, 16, (clpt_work[]){ask_in_vain}, 1, 1, NULL);
-  clpt_workers_join(&all);
-  clpt_arena_device.on_call = NULL;
-  clpt_arena_end();
-}
-END_TEST
-
 static void work(clpt_worker *self)
 {
   clp_memory memory;
@@ -373,7 +346,6 @@ CLPT_MAIN("arena", clpt_run)
   tcase_add_test(tests, what_a_segment_has_is_served_without_a_wait);
   tcase_add_test(tests, no_block_is_small_enough);
   tcase_add_loop_test(tests, a_thread_waits_for_the_segments_of_others, 0, 3);
-  tcase_add_test(tests, threads_without_memory_all_come_back);
   tcase_add_test(tests, threads_reserve_once);
   tcase_add_test(tests, growth_does_not_wait_for_a_reserve);
 }
