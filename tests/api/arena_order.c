@@ -206,22 +206,6 @@ START_TEST(the_host_waits_before_a_refusal)
 }
 END_TEST
 
-/* What fails on the way to a refusal does not become its last error. */
-START_TEST(a_limit_tells_itself)
-{
-  clp_buffer *next = NULL;
-  clpt_late_arena_start(&rig, CLPT_REUSE_NEVER, CLPT_LATE_FREES_IN_ORDER);
-  clpt_ok(clp_pool_set_limit(rig.pool, SEGMENT));
-  clp_buffer *active = take(CLPT_LATE_BYTES, rig.s);
-  rig.device.failing = 1u << CLPT_LATE_DRAIN | 1u << CLPT_LATE_HOST_WAIT;
-  rig.device.fault = (clpt_fault){.count = 100, .status = CLP_BACKEND_ERROR, .message = "broken"};
-  clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate_on(rig.pool, 2 * SEGMENT - 1000, rig.t, &next));
-  clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate_on(rig.pool, 3500, rig.t, &next));
-  rig.device.failing = 0;
-  end(active, NULL, NULL);
-}
-END_TEST
-
 /* What S may still use of a reserve is T's in the end, though T's pool reuses nothing: the device
  * has no other memory. */
 START_TEST(a_reserve_in_use_fails_no_request)
@@ -248,6 +232,5 @@ CLPT_SUITE("order on an arena")
   tcase_add_test(tests, the_host_does_not_run_ahead_without_bound);
   tcase_add_test(tests, the_host_waits_in_vain_but_once);
   tcase_add_loop_test(tests, the_host_waits_before_a_refusal, 0, 2 * CLPT_LATE_WAYS + 1);
-  tcase_add_test(tests, a_limit_tells_itself);
   tcase_add_loop_test(tests, a_reserve_in_use_fails_no_request, 0, CLPT_LATE_WAYS);
 }

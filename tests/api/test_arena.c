@@ -204,6 +204,7 @@ START_TEST(what_a_segment_has_is_served_without_a_wait)
   for (size_t i = 0; i < 20; i++)
     ck_assert(clp_pool_try_allocate(pool, 1 + 150 * i, &buffers[i]));
   ck_assert(!clp_pool_try_allocate(pool, UNIT, &none));
+  ck_assert_uint_eq(clpt_arena_figures().peak_used_bytes, clpt_arena_figures().used_bytes);
   for (size_t i = 0; i < 20; i++)
     ck_assert(clp_buffer_try_release(buffers[i]));
   ck_assert_uint_eq(clpt_stats(pool).active_blocks, 1);
@@ -291,33 +292,6 @@ START_TEST(a_thread_waits_for_the_segments_of_others)
 }
 END_TEST
 
-static void work(clpt_worker *self)
-{
-  clp_memory memory;
-  for (unsigned i = 0; i < self->rounds; i++) {
-    size_t bytes = (1 + clpt_chance_below(&self->chance, 8)) * UNIT / 2;
-    clpt_note_failure(self, "reserve", clp_arena_reserve(clpt_arena, 4 * UNIT));
-    clpt_note_failure(self, "allocate", clp_allocator_allocate(clpt_arena, bytes, &memory));
-    clpt_note_failure(self, "trim", clpt_arena->ops.return_cached(clpt_arena->self));
-    clpt_note_failure(self, "free", clp_allocator_free(clpt_arena, memory, bytes));
-  }
-}
-
-START_TEST(threads_reserve_once)
-{
-  clpt_workers all;
-  clpt_arena_start();
-  clpt_workers_start(&all, 4, (clpt_work[]){work}, 1, clpt_iterations(300), NULL);
-  clpt_workers_join(&all);
-  clpt_ok(clpt_arena->ops.return_cached(clpt_arena->self));
-  clp_arena_stats stats = clpt_arena_figures();
-  ck_assert_uint_ge(stats.reserved_bytes, 4 * UNIT);
-  ck_assert_uint_lt(stats.reserved_bytes, 8 * UNIT); /* or a segment could have gone */
-  ck_assert_uint_eq(clpt_arena_device.live_bytes, stats.reserved_bytes);
-  clpt_arena_end();
-}
-END_TEST
-
 /* While the device takes the reserve, another thread makes the arena grow. */
 static void allocate_aside(clpt_device *device, clpt_call call, size_t bytes)
 {
@@ -346,6 +320,5 @@ CLPT_MAIN("arena", clpt_run)
   tcase_add_test(tests, what_a_segment_has_is_served_without_a_wait);
   tcase_add_test(tests, no_block_is_small_enough);
   tcase_add_loop_test(tests, a_thread_waits_for_the_segments_of_others, 0, 3);
-  tcase_add_test(tests, threads_reserve_once);
   tcase_add_test(tests, growth_does_not_wait_for_a_reserve);
 }
