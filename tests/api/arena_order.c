@@ -206,22 +206,6 @@ START_TEST(the_host_waits_before_a_refusal)
 }
 END_TEST
 
-/* What S may still use of a reserve is T's in the end, though T's pool reuses nothing: the device
- * has no other memory. */
-START_TEST(a_reserve_in_use_fails_no_request)
-{
-  clpt_late_arena_start(&rig, CLPT_REUSE_NEVER, (unsigned)_i);
-  rig.device.capacity = SEGMENT;
-  clpt_ok(clp_arena_reserve(rig.allocator, SEGMENT));
-  clpt_late_hold(&rig, rig.s);
-  clpt_ok(clp_pool_free_held(rig.pool));
-  ck_assert_uint_eq(clpt_late_arena_figures(&rig).reserved_bytes, SEGMENT);
-  clp_buffer *next = take(CLPT_LATE_BYTES, rig.t);
-  ck_assert_uint_eq(clpt_late_arena_figures(&rig).reserved_bytes, SEGMENT);
-  end(NULL, next, rig.t);
-}
-END_TEST
-
 CLPT_SUITE("order on an arena")
 {
   TCase *tests = clpt_case(suite, "order");
@@ -232,5 +216,4 @@ CLPT_SUITE("order on an arena")
   tcase_add_test(tests, the_host_does_not_run_ahead_without_bound);
   tcase_add_test(tests, the_host_waits_in_vain_but_once);
   tcase_add_loop_test(tests, the_host_waits_before_a_refusal, 0, 2 * CLPT_LATE_WAYS + 1);
-  tcase_add_loop_test(tests, a_reserve_in_use_fails_no_request, 0, CLPT_LATE_WAYS);
 }

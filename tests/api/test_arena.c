@@ -6,7 +6,6 @@
 #include "support/host_failures.h"
 #include "support/pools.h"
 #include "support/suite.h"
-#include "support/workers.h"
 
 #include <errno.h>
 #include <semaphore.h>
@@ -292,24 +291,6 @@ START_TEST(a_thread_waits_for_the_segments_of_others)
 }
 END_TEST
 
-/* While the device takes the reserve, another thread makes the arena grow. */
-static void allocate_aside(clpt_device *device, clpt_call call, size_t bytes)
-{
-  (void)device;
-  if (call == CLPT_ALLOCATE && bytes == 4 * UNIT)
-    (void)clpt_aside(take_and_give, NULL);
-}
-
-START_TEST(growth_does_not_wait_for_a_reserve)
-{
-  clpt_arena_start();
-  clpt_arena_device.on_call = allocate_aside;
-  clpt_ok(clp_arena_reserve(clpt_arena, 4 * UNIT));
-  ck_assert_uint_eq(clpt_arena_figures().segments, 2);
-  clpt_arena_end();
-}
-END_TEST
-
 CLPT_MAIN("arena", clpt_run)
 {
   TCase *tests = clpt_case(suite, "arena");
@@ -320,5 +301,4 @@ CLPT_MAIN("arena", clpt_run)
   tcase_add_test(tests, what_a_segment_has_is_served_without_a_wait);
   tcase_add_test(tests, no_block_is_small_enough);
   tcase_add_loop_test(tests, a_thread_waits_for_the_segments_of_others, 0, 3);
-  tcase_add_test(tests, growth_does_not_wait_for_a_reserve);
 }

@@ -104,13 +104,13 @@ static void watch_pool(clpt_device *device, clpt_call call, size_t bytes)
 
 /* --- programs --- */
 
-/* Steps: a100 allocates 100 bytes, r0 releases the first buffer, o0 in another
- * thread; f, t8K and s free, trim to 8 KiB and stop holding; e releases the pool, l500 limits it, w
- * gives it a hook, h has on_out_of_memory use it, and g0 release the first buffer; n has another
- * thread do so when the device is next called; x is refused for its arguments. A capital: the other
- * pool. c500: the device has 500 bytes; d: its next free fails; v4K reserves 4 KiB. `!`: the step
- * fails, and `|` empties the log. The log is of the thread's hook, with p: and q: of hooks of
- * pools. */
+/* Steps: a100 allocates 100 bytes, r0 releases the first buffer, o0 in another thread; f, t8K, i0
+ * and s free, trim to 8 KiB, trim what is idle and stop holding; e releases the pool, l500 limits
+ * it, w gives it a hook, h has on_out_of_memory use it, and g0 release the first buffer; n has
+ * another thread do so when the device is next called; x is refused for its arguments. A capital:
+ * the other pool. c500: the device has 500 bytes; d: its next free fails; v4K reserves 4 KiB. `!`:
+ * the step fails, and `|` empties the log. The log is of the thread's hook, with p: and q: of hooks
+ * of pools. */
 typedef struct program {
   const char *steps, *log;
   const char *figures; /* of the pool: hits, misses, device allocations, device frees */
@@ -150,7 +150,6 @@ static const program programs[] = {
      .also = use_pools,
      .log = "m<100:103 a<103 a>103 m>100:103 f<100:103 f>100:103"},
     {.steps = "c600 a500 r0 | f", .also = ask_in_vain, .log = "d<511 d>511"},
-    {.steps = "l600 a500 r0 | f", .also = ask_in_vain, .log = "d<511 d>511"},
     {.steps = "n a100 r0",
      .log = "m<100:103 a<103 a>103 m>100:103 f<100:103 p:f<100:103 f>100:103 p:f>100:103"},
     /* On an arena: a segment is of the pool that took it, and serves all. */
@@ -190,12 +189,11 @@ static const program programs[] = {
      .figures = "0 1 1 2",
      .log = "m<393216:393216 d<327680 d>327680 a<393216 a>393216! d<196608 d>196608 "
             "a<393216 a>393216 m>393216:393216"},
+    {.steps = "a1000 a192K r1 | i0 i0", .on = ON_ARENA, .log = "d<196608 d>196608"},
+    {.steps = "a1000 a128K r1 | i0 i0 i0", .on = ON_PARTS, .log = "d<139264 d>139264"},
     {.steps = "a1000 a192K r1 e | r0",
      .on = ON_ARENA,
      .log = "f<1000:1024 d<65536 d>65536 f>1000:1024"},
-    {.steps = "a1000 a192K r1 e | r0",
-     .on = ON_PARTS,
-     .log = "f<1000:1023 d<65536 d>65536 f>1000:1023"},
     {.steps = "a40000 a60000 | s r0 a4000 r1 r2",
      .on = ON_ARENA,
      .log = "f<40000:40192 d<65536 d>65536 f>40000:40192 m<4000:4096 m>4000:4096 "
@@ -366,6 +364,8 @@ static clp_status make_step(char what, size_t number)
     return clp_pool_free_held(*pool);
   case 't':
     return clp_pool_trim_to(*pool, number);
+  case 'i':
+    return clp_pool_trim_idle(*pool, number);
   case 's':
     return clp_pool_stop_holding(*pool);
   case 'l':
