@@ -183,6 +183,22 @@ START_TEST(a_reserve_in_a_loop)
 }
 END_TEST
 
+/* So many that they are placed together where one begins soon after another. */
+START_TEST(a_loop_of_many_lives)
+{
+  enum { LIVES = 3700 };
+  start(0);
+  for (unsigned i = 0; i < 3 * LIVES; i++) {
+    step(0, i % LIVES ? 512 * (1 + i % 50) : 100000);
+    step(0, 0);
+    (void)clpt_late_step(&rig.device, rig.s);
+    (void)clpt_late_step(&rig.device, rig.s);
+  }
+  ck_assert_uint_gt(repeated(), LIVES / 2);
+  end();
+}
+END_TEST
+
 /* Rounds of blocks that end in another order than they began in, from one slot on. */
 static void make_rounds(unsigned count, unsigned first, size_t bytes)
 {
@@ -283,6 +299,7 @@ CLPT_SUITE("loops on an arena")
   tcase_add_loop_test(tests, a_loop_is_followed_again, 0, 2 * MISCHIEFS);
   tcase_add_loop_test(tests, the_loop_of_another_program, 0, 2);
   tcase_add_test(tests, a_reserve_in_a_loop);
+  tcase_add_test(tests, a_loop_of_many_lives);
   tcase_add_loop_test(tests, a_loop_that_is_found_meanwhile, 0, 4);
   tcase_add_loop_test(tests, a_loop_that_begins_meanwhile, 0, 2);
 }
