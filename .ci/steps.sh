@@ -159,10 +159,7 @@ step_five_plants() {
 
 plants() {
   default_build
-  make check-plants PLANTS="--jobs=$jobs --work=$work/$step" "$@" || {
-    cp -r "$work/$step/logs" "$logs/$step"
-    return 1
-  }
+  make check-plants PLANTS="--jobs=$jobs" "$@"
 }
 
 # --- By name --------------------------------------------------------------------------------------

@@ -572,8 +572,7 @@ check-house: all
 EXTRA_DIST += tests/house/check-plants.py \
 	tests/house/plants/arena.txt tests/house/plants/core.txt tests/house/plants/cuda.txt \
 	tests/house/plants/hooks.txt tests/house/plants/layer.txt tests/house/plants/opencl.txt \
-	tests/house/plants/streams.txt tests/house/plants/tools.txt \
-	tests/house/plants/plant.py tests/house/plants/process.py tests/house/plants/rig.py
+	tests/house/plants/streams.txt tests/house/plants/tools.txt
 check-plants:
 	python3 '$(srcdir)/tests/house/check-plants.py' $(if $(PLANTS_COUNT),--count='$(PLANTS_COUNT)') \
 	  $(if $(PLANTS_SEED),--seed='$(PLANTS_SEED)') $(PLANTS)
