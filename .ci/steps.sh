@@ -105,7 +105,7 @@ step_bare() {
   mkdir library
   cd library
   build --without-opencl --without-libdw --disable-tool
-  make check-TESTS TESTS='tests/house/check-exports.sh tests/house/check-examples.sh'
+  make check-TESTS TESTS='tests/house/check-library.py tests/house/check-examples.py'
   make check-install
   mkdir musl
   cd musl

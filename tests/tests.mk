@@ -15,8 +15,9 @@ if !SANITIZED
 TESTS += $(tree_checks)
 endif
 dist_check_SCRIPTS += $(built_checks) $(tree_checks)
-TEST_EXTENSIONS = .sh
+TEST_EXTENSIONS = .sh .py
 SH_LOG_COMPILER = $(SHELL)
+PY_LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/support/python.sh
 
 # What every test sees, however the caller's shell is set up.
 AM_TESTS_ENVIRONMENT = \
@@ -417,9 +418,6 @@ tests_hooks_test_environment_trace_names_LDFLAGS = $(traced_link_flags)
 tests_hooks_test_environment_trace_LDADD = $(cuda_LDADD)
 tests_hooks_test_environment_trace_names_LDADD = $(cuda_LDADD)
 endif
-tool_page_checks = \
-	tests/house/check-completion.sh \
-	tests/house/check-manual.sh
 layer_checks = \
 	tests/layer/check-calls.sh \
 	tests/layer/check-loader.sh \
@@ -482,7 +480,7 @@ built_checks += \
 	tests/tools/check-report.sh \
 	tests/tools/check-bench.sh \
 	tests/tools/check-outputs.sh
-tree_checks += $(tool_page_checks)
+tree_checks += tests/house/check-completion.sh
 else
 AM_TESTS_ENVIRONMENT += clp_tool=no; export clp_tool;
 endif
@@ -518,29 +516,23 @@ tests_cplusplus_test_cplusplus_SOURCES = tests/cplusplus/test_cplusplus.cc
 tests_cplusplus_test_cplusplus_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_cplusplus_test_cplusplus_LDADD = .libs/libclpool.so $(OPENCL_LIBS)
 
-built_checks += tests/house/check-examples.sh
+built_checks += tests/house/check-examples.py
 tree_checks += \
-	tests/house/check-arguments.sh \
-	tests/house/check-calls.sh \
+	tests/house/check-docs.py \
 	tests/house/check-doxygen.sh \
-	tests/house/check-exports.sh \
 	tests/house/check-format.sh \
-	tests/house/check-guides.sh \
 	tests/house/check-headers.sh \
-	tests/house/check-includes.sh \
-	tests/house/check-needed.sh \
-	tests/house/check-plants-apply.sh \
+	tests/house/check-library.py \
 	tests/house/check-scripts.sh \
-	tests/house/check-source.sh \
-	tests/house/check-tls.sh
+	tests/house/check-source.py
 EXTRA_DIST += \
 	tests/layer/suites/check_suites.py \
 	tests/layer/suites/opencv_umat.py \
 	tests/layer/suites/program.py \
 	tests/layer/suites/suites.py
 EXTRA_DIST += tests/support/command.sh \
-	tests/support/calls.awk tests/support/house.sh tests/support/includes.awk \
-	tests/support/no_sysfs.sh tests/support/walk.c tests/support/walk.sh \
+	tests/support/house.sh tests/support/no_sysfs.sh tests/support/python.sh \
+	tests/support/walk.c tests/support/walk.sh \
 	tests/house/skips \
 	tests/house/install/CMakeLists.txt tests/house/install/Makefile.in \
 	tests/house/install/configure.ac tests/house/install/consumer.c \

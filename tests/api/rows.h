@@ -12,7 +12,7 @@
  *   ANSWERS(call, (arguments), == value)        returns what is stated, and leaves the last error
  *   IGNORES(call, (arguments))                  returns nothing, and leaves the last error
  *
- * tests/house/check-arguments.sh fails if a public function is in no row. A failure names the row's
+ * tests/house/check-source.py fails if a public function is in no row. A failure names the row's
  * call and arguments. After a crash, a debugger shows the row's function, row_CALL_LINE. */
 #ifndef CLPT_API_ROWS_H
 #define CLPT_API_ROWS_H
