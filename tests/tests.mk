@@ -532,7 +532,7 @@ EXTRA_DIST += \
 	tests/layer/suites/suites.py
 EXTRA_DIST += tests/support/command.sh \
 	tests/support/house.sh tests/support/no_sysfs.sh tests/support/python.sh \
-	tests/support/walk.c tests/support/walk.sh \
+	tests/support/walk.c \
 	tests/house/skips \
 	tests/house/install/CMakeLists.txt tests/house/install/Makefile.in \
 	tests/house/install/configure.ac tests/house/install/consumer.c \
@@ -551,7 +551,8 @@ check-standards: include/clpool/version.h
 	CLPT_STANDARDS=all $(run_tests) TESTS=tests/house/check-headers.sh
 # The way of a request through the library, call by call.
 walk: config.h
-	@top_srcdir='$(srcdir)' top_builddir='$(builddir)' CC='$(CC)' $(SHELL) $(srcdir)/tests/support/walk.sh
+	@CLPT_WALK=print top_srcdir='$(srcdir)' top_builddir='$(builddir)' CC='$(CC)' \
+	  $(SHELL) $(srcdir)/tests/house/check-walk.sh
 check-walk: config.h
 	$(run_tests) TESTS=tests/house/check-walk.sh
 

@@ -151,7 +151,11 @@ class Rig:
             self.test_environment.pop(name, None)
 
     def copy(self):
-        names = self.call(HERE, 'git', 'ls-files').split('\n')[:-1]
+        listed = subprocess.run(['git', 'ls-files'], cwd=HERE, capture_output=True, text=True,
+                                check=False)
+        names = listed.stdout.split('\n')  # or all, in a tree that was unpacked
+        if listed.returncode:
+            names = sorted(glob.glob('**', root_dir=HERE, recursive=True, include_hidden=True))
         for top in BOOTSTRAP:
             names += glob.glob(top, root_dir=HERE) + glob.glob(top + '/*', root_dir=HERE)
         for name in names:
