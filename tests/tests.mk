@@ -162,8 +162,6 @@ if HAVE_CHECK
 check_PROGRAMS += tests/api/test_allocator tests/api/test_arena tests/api/test_arena_streams \
 	tests/api/test_hook \
 	tests/api/test_order_late tests/api/test_pool tests/api/test_status tests/core/test_dlopen
-tests_api_test_allocator_SOURCES = tests/api/test_allocator.c tests/api/host_allocator.c \
-	tests/api/simulated_allocator.c
 tests_api_test_arena_SOURCES = tests/api/test_arena.c tests/api/arena_failures.c \
 	tests/api/arena_figures.c tests/api/arena_order.c tests/api/arena_pool.c \
 	tests/api/arena_programs.c tests/api/arena_reserve.c tests/api/arena_threads.c
@@ -181,15 +179,8 @@ tests_api_test_pool_LDFLAGS = $(failmalloc_link_flags)
 # Those of status.h, bin.h, bytes.h and log.h, options of all headers, and what lib/core/base has for
 # others.
 tests_api_test_status_SOURCES = tests/api/test_status.c tests/api/bin.c tests/api/bytes.c \
-	tests/api/log.c tests/api/options.c tests/core/map.c tests/core/printable.c
+	tests/api/log.c tests/api/options.c
 tests_api_test_status_LDFLAGS = $(failmalloc_link_flags)
-if HAVE_PYTHON3
-tests_api_test_status_SOURCES += tests/api/bin_answers_hold.c tests/api/bin_answers.h
-nodist_tests_api_test_status_SOURCES = tests/api/bin_answers.c
-CLEANFILES += tests/api/bin_answers.c
-tests/api/bin_answers.c: tests/api/bin_answers.py
-	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(PYTHON3) $< >$@-t && mv $@-t $@
-endif
 # A plug-in that brings its own copy of the library along; test_dlopen makes copies of it.
 check_LTLIBRARIES += tests/core/plugin.la
 tests_core_plugin_la_SOURCES = tests/core/plugin.c
@@ -267,7 +258,7 @@ else
 AM_TESTS_ENVIRONMENT += clp_libdw=no; export clp_libdw;
 endif
 built_checks += tests/hooks/check-line-profile.sh
-EXTRA_DIST += tests/support/profiled.c tests/api/bin_answers.py
+EXTRA_DIST += tests/support/profiled.c
 
 # --- OpenCL ---------------------------------------------------------------------------------------
 

@@ -117,25 +117,6 @@ START_TEST(arena_options_of_a_size_and_zeros_are_the_defaults)
 }
 END_TEST
 
-START_TEST(ops_of_an_older_caller_end_where_they_say)
-{
-  clpt_device device;
-  clp_memory memory = 0;
-
-  clpt_device_init(&device);
-  device.ops.struct_size = offsetof(clp_allocator_ops, destroy);
-  device.ops.deferred = true;
-  device.ops.alignment = 3; /* what lies behind is not looked at */
-  clp_allocator *allocator = clpt_device_allocator(&device);
-  ck_assert(!clp_allocator_is_deferred(allocator));
-  ck_assert_str_eq(clp_allocator_name(allocator), "test-device");
-  clpt_ok(clp_allocator_allocate(allocator, 10, &memory));
-  clpt_ok(clp_allocator_free(allocator, memory, 10));
-  clp_allocator_release(allocator);
-  clpt_device_trace_is(&device, "A10 F10"); /* no destroy */
-}
-END_TEST
-
 CLPT_SUITE("options")
 {
   TCase *tests = clpt_case(suite, "options");
@@ -143,5 +124,4 @@ CLPT_SUITE("options")
   tcase_add_test(tests, pool_options_of_a_size_and_zeros_are_the_defaults);
   tcase_add_test(tests, zeros_set_after_the_init_macro_are_zeros);
   tcase_add_test(tests, arena_options_of_a_size_and_zeros_are_the_defaults);
-  tcase_add_test(tests, ops_of_an_older_caller_end_where_they_say);
 }
