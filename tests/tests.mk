@@ -179,7 +179,7 @@ tests_api_test_pool_LDFLAGS = $(failmalloc_link_flags)
 # Those of status.h, bin.h, bytes.h and log.h, options of all headers, and what lib/core/base has for
 # others.
 tests_api_test_status_SOURCES = tests/api/test_status.c tests/api/bin.c tests/api/bytes.c \
-	tests/api/log.c tests/api/options.c
+	tests/api/log.c
 tests_api_test_status_LDFLAGS = $(failmalloc_link_flags)
 # A plug-in that brings its own copy of the library along; test_dlopen makes copies of it.
 check_LTLIBRARIES += tests/core/plugin.la
