@@ -5,6 +5,9 @@
 #include "support/suite.h"
 
 #include <clpool/arena.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 
 /* --- the steps --- */
 
@@ -166,6 +169,52 @@ START_TEST(the_message_is_of_the_allocation_and_has_all_figures)
   ck_assert_ptr_null(strstr(clp_last_error()->message, "no such queue"));
   ck_assert_int_eq(clp_last_error()->native_code, fault.native_code);
   clpt_ok(clp_buffer_release(active));
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+/* A block that is on its way to the device when another pool needs the memory. The free goes on
+ * some time after the device has refused that pool's request. */
+static sem_t free_has_begun;
+static atomic_bool is_asked;
+
+static void delay_free(clpt_device *late, clpt_call call, size_t bytes)
+{
+  (void)late, (void)bytes;
+  if (call == CLPT_ALLOCATE)
+    atomic_store(&is_asked, true);
+  if (call != CLPT_FREE)
+    return;
+  (void)sem_post(&free_has_begun);
+  for (int i = 0; i < 1000 || !atomic_load(&is_asked); i++)
+    (void)sched_yield();
+}
+
+static void *free_held(void *pool)
+{
+  return clp_pool_free_held(pool) ? pool : NULL;
+}
+
+START_TEST(a_block_that_another_pool_is_giving_back_is_waited_for)
+{
+  pthread_t thread;
+  void *wrong;
+
+  clpt_rig_start(&rig);
+  other = clpt_pool(rig.allocator);
+  clpt_hold(other, 1000, 1);
+  (void)sem_init(&free_has_begun, 0, 0);
+  rig.device.capacity = 1500;
+  rig.device.on_call = delay_free;
+  ck_assert_int_eq(pthread_create(&thread, NULL, free_held, other), 0);
+  (void)sem_wait(&free_has_begun);
+  clp_buffer *buffer = clpt_allocate(rig.pool, 1000);
+  ck_assert_int_eq(pthread_join(thread, &wrong), 0);
+  ck_assert_ptr_null(wrong);
+  rig.device.on_call = NULL;
+  clpt_ok(clp_buffer_release(buffer));
+  clp_pool_release(other);
+  (void)sem_destroy(&free_has_begun);
   clpt_rig_end(&rig);
 }
 END_TEST
@@ -344,6 +393,7 @@ CLPT_SUITE("out of memory")
   TCase *tests = clpt_case(suite, "steps");
   tcase_add_loop_test(tests, each_row, 0, sizeof(rows) / sizeof(rows[0]));
   tcase_add_loop_test(tests, the_message_is_of_the_allocation_and_has_all_figures, 0, 2);
+  tcase_add_test(tests, a_block_that_another_pool_is_giving_back_is_waited_for);
 
   tests = clpt_case(suite, "callback");
   tcase_add_loop_test(tests, inside_its_callback_a_pool_calls_none, 0, KINDS);
