@@ -175,8 +175,7 @@ tests_api_test_pool_SOURCES = tests/api/test_pool.c tests/api/pool_defaults.c \
 	tests/api/pool_limit.c tests/api/pool_out_of_memory.c tests/api/pool_peaks.c \
 	tests/api/pool_streams.c tests/api/pool_try.c
 tests_api_test_pool_LDFLAGS = $(failmalloc_link_flags)
-# Those of status.h, bin.h, bytes.h and log.h, options of all headers, and what lib/core/base has for
-# others.
+# Those of status.h, bin.h, bytes.h and log.h.
 tests_api_test_status_SOURCES = tests/api/test_status.c tests/api/bin.c tests/api/bytes.c \
 	tests/api/log.c
 tests_api_test_status_LDFLAGS = $(failmalloc_link_flags)
