@@ -86,8 +86,7 @@ tests_libclptest_a_SOURCES = \
 	tests/support/recorder.c tests/support/recorder.h \
 	tests/support/suite.c tests/support/suite.h \
 	tests/support/workers.c tests/support/workers.h \
-	tests/api/row_entries.h tests/api/row_functions.h tests/api/rows.c tests/api/rows.h \
-	tests/api/sized.c tests/api/sized.h
+	tests/api/rows.c tests/api/rows.h
 if TOOL
 tests_libclptest_a_SOURCES += \
 	tests/support/replays.c tests/support/replays.h \
