@@ -178,13 +178,6 @@ tests_api_test_pool_LDFLAGS = $(failmalloc_link_flags)
 tests_api_test_status_SOURCES = tests/api/test_status.c tests/api/bin.c tests/api/bytes.c \
 	tests/api/log.c
 tests_api_test_status_LDFLAGS = $(failmalloc_link_flags)
-# A plug-in that brings its own copy of the library along; test_dlopen makes copies of it.
-check_LTLIBRARIES += tests/core/plugin.la
-tests_core_plugin_la_SOURCES = tests/core/plugin.c
-tests_core_plugin_la_LIBADD = libclpool-internal.la
-tests_core_plugin_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version \
-	-rpath $(abs_top_builddir)/tests/core -export-symbols-regex '^plugin_use$$'
-EXTRA_tests_core_test_dlopen_DEPENDENCIES = tests/core/plugin.la
 # --- The model: programs drawn by chance, and what must be true of them
 check_PROGRAMS += tests/model/test_crowd
 tests_model_test_crowd_SOURCES = \
