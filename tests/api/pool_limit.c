@@ -2,7 +2,6 @@
 /* The limit on managed bytes, what happens while the device is called, and the end of pools. */
 #include "support/pools.h"
 #include "support/suite.h"
-#include "support/workers.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -143,48 +142,11 @@ START_TEST(what_is_under_way_counts)
 }
 END_TEST
 
-static void *release_pool(void *pool)
-{
-  clp_pool_release(pool);
-  return NULL;
-}
-
 static void end_pool(meeting *it, clpt_device *device)
 {
   (void)device;
   clp_pool_release(it->pool);
 }
-
-/* So no lock of the library is held. */
-static void end_pool_aside(meeting *it, clpt_device *device)
-{
-  (void)device;
-  (void)clpt_aside(release_pool, it->pool);
-}
-
-/* A full device, and a pool that holds two blocks and ends meanwhile. */
-START_TEST(another_pool_may_end_at_any_step_of_the_ladder)
-{
-  static const clpt_call calls[] = {CLPT_ALLOCATE, CLPT_FREE, CLPT_DRAIN, CLPT_RETURN_CACHED};
-  meeting it = {.at = calls[_i % 4], .happen = _i / 4 & 1 ? end_pool_aside : end_pool};
-  clpt_rig rig;
-
-  clpt_rig_start(&rig);
-  it.pool = clpt_pool(rig.allocator);
-  clpt_hold(it.pool, 100, 1);
-  clpt_hold(it.pool, 200, 1);
-  clp_buffer *active = _i / 8 ? clpt_allocate(it.pool, 50) : NULL;
-  rig.device.capacity = 1500;
-  rig.device.cached_bytes = 1000; /* so that every step is taken */
-  start_meeting(&rig, &it);
-  clp_buffer *buffer = clpt_allocate(rig.pool, 1000);
-  ck_assert(!it.happen);
-  ck_assert_uint_eq(rig.device.live_blocks, active ? 2 : 1);
-  clpt_ok(clp_buffer_release(buffer));
-  clpt_ok(clp_buffer_release(active));
-  clpt_rig_end(&rig);
-}
-END_TEST
 
 static void stop_holding(meeting *it, clpt_device *device)
 {
@@ -293,7 +255,6 @@ CLPT_SUITE("limit")
   tcase_add_test(tests, a_fraction_is_of_the_devices_memory);
   tcase_add_loop_test(tests, a_free_that_would_wait_for_itself_is_busy, 0, 2);
   tcase_add_loop_test(tests, what_is_under_way_counts, 0, 2);
-  tcase_add_loop_test(tests, another_pool_may_end_at_any_step_of_the_ladder, 0, 16);
   tcase_add_loop_test(tests, a_miss_is_served_whatever_happens_meanwhile, 0, 5);
   tcase_add_test(tests, a_failing_free_at_a_pools_end_is_not_the_last_releases_failure);
   tcase_add_loop_test(tests, a_pool_retained_again_through_a_buffer_ends_once, 0, 2);

@@ -19,7 +19,6 @@ typedef struct tally {
 
 static clp_allocator *allocator;
 static clp_pool *pool;
-static pthread_barrier_t turn;
 static unsigned threads, most_blocks; /* most_blocks: of each thread */
 static tally wanted, used;
 static _Atomic(clp_buffer *) places[PLACES]; /* blocks on their way from thread to thread */
@@ -72,10 +71,8 @@ static void run(clpt_work work, unsigned count, unsigned blocks, unsigned rounds
 
   threads = count;
   most_blocks = blocks;
-  ck_assert_int_eq(pthread_barrier_init(&turn, NULL, threads), 0);
   clpt_workers_start(&workers, threads, &work, 1, rounds, NULL);
   clpt_workers_join(&workers);
-  (void)pthread_barrier_destroy(&turn);
 }
 
 /* The active peak is right within 7 %, or a block. The managed one is at most a tenth, and a block,
@@ -116,39 +113,6 @@ enum { CROWDS = sizeof(crowds) / sizeof(crowds[0]) };
 START_TEST(threads_at_once_take_little_more_than_they_use)
 {
   run(rise_and_fall, crowds[_i][0], crowds[_i][1], clpt_iterations(crowds[_i][2]));
-  check_peaks();
-}
-END_TEST
-
-/* In each round, half of the threads have the most blocks, the others one; all work together until
- * the pool has looked. */
-static void be_at_the_top_by_turns(clpt_worker *self)
-{
-  clp_buffer *blocks[MOST_BLOCKS];
-  unsigned count = 0;
-
-  for (unsigned round = 0; round <= self->rounds; round++) {
-    unsigned target = self->number % 2 == round % 2 ? most_blocks : 1;
-    for (target = round < self->rounds ? target : 0; count > target; count--)
-      give(self, blocks[count - 1]);
-    (void)pthread_barrier_wait(&turn);
-    for (; count < target; count++)
-      blocks[count] = take(self);
-    (void)pthread_barrier_wait(&turn);
-    for (unsigned i = 0; count && i < 128 * threads; i++) {
-      give(self, blocks[0]);
-      blocks[0] = take(self);
-      if (i % 32 == 0)
-        (void)sched_yield();
-    }
-  }
-}
-
-/* What threads had at different times is no peak, and other threads take it over. */
-START_TEST(threads_by_turns_share_blocks_and_have_no_higher_peak)
-{
-  run(be_at_the_top_by_turns, 1u << _i, MOST_BLOCKS, 8);
-  ck_assert_uint_eq(used.peak, threads / 2 * (most_blocks + 1));
   check_peaks();
 }
 END_TEST
@@ -208,8 +172,8 @@ static void give_lot(lot *it)
     clpt_ok(clp_buffer_release(it->few[i]));
 }
 
-/* One thread's, no higher than one before the reset, which stays when another comes; one of a thread
- * whose blocks others released; and one of two threads, after one that was higher. */
+/* One thread's, no higher than one before the reset, which stays when another comes; one of a
+ * thread whose blocks others released; and one of two threads, after one that was higher. */
 START_TEST(a_short_peak_is_reported)
 {
   lot large = {.bytes = 1000}, small = {.bytes = 900};
@@ -244,11 +208,9 @@ END_TEST
 
 CLPT_SUITE("peaks")
 {
-  enum { FROM = 1, TO = 5 }; /* 1u << each threads */
   TCase *tests = clpt_case(suite, "peaks");
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_loop_test(tests, threads_at_once_take_little_more_than_they_use, 0, CROWDS);
-  tcase_add_loop_test(tests, threads_by_turns_share_blocks_and_have_no_higher_peak, FROM, TO);
-  tcase_add_loop_test(tests, whatever_the_limit_a_block_that_is_held_is_found, FROM, TO);
+  tcase_add_loop_test(tests, whatever_the_limit_a_block_that_is_held_is_found, 1, 5);
   tcase_add_loop_test(tests, a_short_peak_is_reported, 0, 3);
 }
