@@ -65,10 +65,12 @@ END_TEST
 
 /* --- while the device is called --- */
 
+typedef enum event { NOTHING, ALLOCATE, MAKE_ROOM, END, STOP, LIMIT, FAIL, RUN_OUT } event;
+
 /* What happens inside one of the device's calls, once. */
 typedef struct meeting {
   clpt_call at;
-  void (*happen)(struct meeting *it, clpt_device *device); /* NULL: it did */
+  event what;
   clp_pool *pool;
   clp_buffer *buffer; /* of that pool */
   clp_status status;
@@ -77,44 +79,44 @@ typedef struct meeting {
 static void meet(clpt_device *device, clpt_call call, size_t bytes)
 {
   meeting *it = device->on_call_data;
-  void (*happen)(meeting *, clpt_device *) = it->happen;
+  event what = call == it->at ? it->what : NOTHING;
 
   (void)bytes;
-  if (call == it->at && happen) {
-    it->happen = NULL;
-    happen(it, device);
-  }
+  it->what = what ? NOTHING : it->what;
+  if (what == MAKE_ROOM || what == LIMIT)
+    clpt_ok(clp_pool_set_limit(it->pool, what == LIMIT));
+  if (what == ALLOCATE || what == MAKE_ROOM)
+    it->status = clp_pool_allocate(it->pool, 103, &it->buffer);
+  else if (what == END)
+    clp_pool_release(it->pool);
+  else if (what == STOP)
+    clpt_ok(clp_pool_stop_holding(it->pool));
+  else if (what == FAIL)
+    (void)clp_set_last_error(CLP_BACKEND_ERROR, 1, "recovered");
+  if (what != RUN_OUT)
+    return;
+  clpt_ok(clp_buffer_release(it->buffer));
+  device->allocate_fault = (clpt_fault){.count = 1, .status = CLP_OUT_OF_DEVICE_MEMORY};
 }
 
 static void start_meeting(clpt_rig *rig, meeting *it)
 {
+  clpt_rig_start(rig);
+  it->pool = rig->pool;
   rig->device.on_call_data = it;
   rig->device.on_call = meet;
 }
 
-static void allocate_103(meeting *it, clpt_device *device)
-{
-  (void)device;
-  it->status = clp_pool_allocate(it->pool, 103, &it->buffer);
-}
-
-static void make_room_and_allocate(meeting *it, clpt_device *device)
-{
-  clpt_ok(clp_pool_set_limit(it->pool, 0));
-  allocate_103(it, device);
-}
-
 START_TEST(a_free_that_would_wait_for_itself_is_busy)
 {
-  meeting it = {CLPT_FREE, _i ? make_room_and_allocate : allocate_103, .status = CLP_NOT_FOUND};
+  meeting it = {.at = CLPT_FREE, .status = CLP_NOT_FOUND};
   clp_buffer *buffer = NULL;
   clpt_rig rig;
 
-  clpt_rig_start(&rig);
-  it.pool = rig.pool;
+  start_meeting(&rig, &it);
   clpt_ok(clp_pool_set_limit(rig.pool, 103));
   clpt_hold(rig.pool, 100, 1);
-  start_meeting(&rig, &it);
+  it.what = _i ? MAKE_ROOM : ALLOCATE;
   clpt_ok(clp_pool_allocate(rig.pool, 50, &buffer)); /* which frees what is held */
   ck_assert_int_eq(it.status, _i ? CLP_SUCCESS : CLP_BUSY);
   clpt_ok(clp_buffer_release(it.buffer));
@@ -127,11 +129,9 @@ END_TEST
  * refuses the second. */
 START_TEST(what_is_under_way_counts)
 {
-  meeting it = {CLPT_ALLOCATE, allocate_103, .status = CLP_NOT_FOUND};
+  meeting it = {.at = CLPT_ALLOCATE, .what = ALLOCATE, .status = CLP_NOT_FOUND};
   clpt_rig rig;
 
-  clpt_rig_start(&rig);
-  it.pool = rig.pool;
   start_meeting(&rig, &it);
   clpt_ok(clp_pool_set_limit(rig.pool, 1023 + 103 - (size_t)_i));
   clp_buffer *first = clpt_allocate(rig.pool, 1023);
@@ -142,66 +142,24 @@ START_TEST(what_is_under_way_counts)
 }
 END_TEST
 
-static void end_pool(meeting *it, clpt_device *device)
-{
-  (void)device;
-  clp_pool_release(it->pool);
-}
-
-static void stop_holding(meeting *it, clpt_device *device)
-{
-  (void)device;
-  clpt_ok(clp_pool_stop_holding(it->pool));
-}
-
-static void set_limit(meeting *it, clpt_device *device)
-{
-  (void)device;
-  clpt_ok(clp_pool_set_limit(it->pool, 1));
-}
-
-static void fail_and_recover(meeting *it, clpt_device *device)
-{
-  (void)it, (void)device;
-  (void)clp_set_last_error(CLP_BACKEND_ERROR, 1, "recovered");
-}
-
-static void run_out_and_release(meeting *it, clpt_device *device)
-{
-  clpt_ok(clp_buffer_release(it->buffer));
-  it->buffer = NULL;
-  device->allocate_fault = (clpt_fault){.count = 1, .status = CLP_OUT_OF_DEVICE_MEMORY};
-}
-
-static const struct {
-  void (*happen)(meeting *it, clpt_device *device);
-  bool is_held; /* the block, once the buffer is released */
-} misses[] = {{end_pool, false},
-              {stop_holding, false},
-              {set_limit, true},
-              {fail_and_recover, true},
-              {run_out_and_release, true}};
-
 START_TEST(a_miss_is_served_whatever_happens_meanwhile)
 {
-  meeting it = {.at = CLPT_ALLOCATE, .happen = misses[_i].happen};
-  bool runs_out = it.happen == run_out_and_release;
+  meeting it = {.at = CLPT_ALLOCATE};
   clp_buffer *buffer = NULL;
   clpt_rig rig;
 
-  clpt_rig_start(&rig);
-  it.pool = rig.pool;
-  it.buffer = runs_out ? clpt_allocate(rig.pool, 100) : NULL;
   start_meeting(&rig, &it);
+  it.buffer = _i == RUN_OUT ? clpt_allocate(rig.pool, 100) : NULL;
+  it.what = (event)_i;
   clpt_ok_quietly(clp_pool_allocate(rig.pool, 100, &buffer));
-  if (misses[_i].happen == end_pool)
+  if (_i == END)
     rig.pool = NULL;
   else {
     ck_assert_uint_eq(clpt_stats(rig.pool).managed_bytes, 103);
-    ck_assert_uint_eq(clpt_stats(rig.pool).out_of_memory_reactions, runs_out);
+    ck_assert_uint_eq(clpt_stats(rig.pool).out_of_memory_reactions, _i == RUN_OUT);
   }
   clpt_ok(clp_buffer_release(buffer));
-  ck_assert_uint_eq(rig.device.live_blocks, misses[_i].is_held);
+  ck_assert_uint_eq(rig.device.live_blocks, _i != END && _i != STOP);
   clpt_rig_end(&rig);
 }
 END_TEST
@@ -255,7 +213,7 @@ CLPT_SUITE("limit")
   tcase_add_test(tests, a_fraction_is_of_the_devices_memory);
   tcase_add_loop_test(tests, a_free_that_would_wait_for_itself_is_busy, 0, 2);
   tcase_add_loop_test(tests, what_is_under_way_counts, 0, 2);
-  tcase_add_loop_test(tests, a_miss_is_served_whatever_happens_meanwhile, 0, 5);
+  tcase_add_loop_test(tests, a_miss_is_served_whatever_happens_meanwhile, END, RUN_OUT + 1);
   tcase_add_test(tests, a_failing_free_at_a_pools_end_is_not_the_last_releases_failure);
   tcase_add_loop_test(tests, a_pool_retained_again_through_a_buffer_ends_once, 0, 2);
 }
