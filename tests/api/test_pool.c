@@ -1,97 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* clpool/pool.h: sizes, releases, frees that fail, and bins. Other files have what a pool promises
- * at a limit, without memory, for streams and for threads. */
+/* clpool/pool.h: releases, bins, the limit, what happens while the device is called, and the end.
+ * Other files have what a pool promises without memory, for streams and for threads. */
 #include "support/pools.h"
 #include "support/suite.h"
 
+#include <math.h>
 #include <stdint.h>
-#include <stdio.h>
 
 static clpt_rig rig;
 
-/* --- sizes --- */
-
-START_TEST(the_device_is_asked_for_the_size_of_the_bin)
-{
-  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
-  unsigned bits = (unsigned)_i;
-  char trace[64];
-  size_t capacity = clp_bin_size(bits, clp_bin_number(bits, 1000));
-
-  clpt_device_init(&rig.device);
-  options.leading_bits_in_bin_id = bits;
-  clpt_rig_start_with(&rig, &options);
-  ck_assert_uint_eq(clp_pool_get_limit(rig.pool), 0);
-  ck_assert_ptr_eq(clp_pool_allocator(rig.pool), rig.allocator);
-  clpt_device_trace_is(&rig.device, "");
-  clp_buffer *buffer = clpt_allocate(rig.pool, 1000);
-  ck_assert_uint_eq(clp_buffer_capacity(buffer), capacity);
-  ck_assert_uint_eq(clp_buffer_memory(buffer), rig.device.last_memory);
-  (void)snprintf(trace, sizeof(trace), "A%zu", capacity);
-  clpt_device_trace_is(&rig.device, trace);
-  clpt_ok(clp_buffer_release(buffer));
-  clpt_rig_end(&rig);
-}
-END_TEST
-
-static clp_bin_stats bin_stats(size_t size)
-{
-  clp_bin_stats stats = CLP_BIN_STATS_INIT;
-
-  clpt_ok(clp_pool_get_bin_stats(rig.pool, clp_pool_bin_number(rig.pool, size), &stats));
-  return stats;
-}
-
-/* That lies within a bin: 992 to 1023. */
-START_TEST(rounding_up_stops_at_the_devices_largest_block)
-{
-  clpt_device_init(&rig.device);
-  rig.device.ops.max_block_bytes = 1000;
-  clpt_rig_start_with(&rig, NULL);
-  ck_assert_uint_eq(clp_pool_alloc_size(rig.pool, clp_pool_bin_number(rig.pool, 1000)), 1000);
-  ck_assert_uint_eq(clp_pool_alloc_size(rig.pool, clp_pool_bin_number(rig.pool, 991)), 991);
-  clpt_hold(rig.pool, 995, 1);
-  clpt_hold(rig.pool, 1000, 1); /* that block serves all that the device allows */
-  clpt_device_trace_is(&rig.device, "A1000");
-  ck_assert_uint_eq(clpt_stats(rig.pool).managed_bytes, 1000);
-  ck_assert_uint_eq(bin_stats(5000).held_blocks, 0); /* which no block can be of */
-  clpt_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(a_pool_manages_no_more_than_a_size_can_count)
-{
-  clp_buffer *one_more = (clp_buffer *)&rig;
-
-  clpt_rig_start(&rig);
-  clp_buffer *all = clpt_allocate(rig.pool, SIZE_MAX - 1);
-  ck_assert_uint_eq(clp_buffer_capacity(all), SIZE_MAX);
-  clp_pool_stats before = clpt_stats(rig.pool);
-  ck_assert_int_ne(clp_pool_allocate(rig.pool, 1, &one_more), CLP_SUCCESS);
-  ck_assert_ptr_null(one_more);
-  clp_pool_stats after = clpt_stats(rig.pool);
-  clpt_assert_same_figures(&before, &after);
-  clpt_ok(clp_buffer_release(all));
-  clpt_hold(rig.pool, 1, 1); /* the held one makes room */
-  clpt_rig_end(&rig);
-}
-END_TEST
-
-START_TEST(zero_bytes_succeed_where_nothing_else_does)
-{
-  clp_buffer *buffer = NULL;
-
-  clpt_rig_start(&rig);
-  rig.device.capacity = 1;
-  clpt_ok(clp_pool_set_limit(rig.pool, 1));
-  clpt_ok(clp_pool_stop_holding(rig.pool));
-  ck_assert_int_ne(clp_pool_allocate(rig.pool, 10, &buffer), CLP_SUCCESS);
-  clpt_hold(rig.pool, 0, 1);
-  clpt_rig_end(&rig);
-}
-END_TEST
-
-/* --- releases, and frees that fail --- */
+/* --- releases and bins --- */
 
 START_TEST(a_second_release_fails_also_when_the_device_has_the_block)
 {
@@ -120,7 +38,7 @@ static void fail_twice(clpt_device *device, clpt_call call, size_t bytes)
         .count = 1, .status = status, .native_code = (int)*frees, .message = "in these words"};
 }
 
-START_TEST(free_held_tries_every_block_once_also_after_a_failure)
+START_TEST(free_held_tries_every_block_also_after_a_failure)
 {
   unsigned frees = 0;
 
@@ -135,19 +53,9 @@ START_TEST(free_held_tries_every_block_once_also_after_a_failure)
   ck_assert_int_eq(clp_last_error()->native_code, status == CLP_BUSY ? 1 : 2);
   ck_assert_uint_eq(frees, 4);
   ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 2);
-  ck_assert_uint_eq(clpt_stats(rig.pool).device_frees, 2);
-  rig.device.free_fault = (clpt_fault){.count = 1000, .status = CLP_BACKEND_ERROR};
-  clpt_fails(CLP_BACKEND_ERROR, clp_pool_free_held(rig.pool)); /* and it ends */
-  rig.device.free_fault.count = 0;
-  clp_buffer *buffer = clpt_allocate(rig.pool, 100);
-  clpt_ok(clp_pool_stop_holding(rig.pool));
-  rig.device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
-  clpt_ok(clp_buffer_release(buffer));
-  clpt_rig_end(&rig); /* the pool's end gives it back */
+  clpt_rig_end(&rig);
 }
 END_TEST
-
-/* --- bins --- */
 
 START_TEST(bins_that_ever_had_a_block_are_listed_ascending)
 {
@@ -165,9 +73,6 @@ START_TEST(bins_that_ever_had_a_block_are_listed_ascending)
   rig.device.capacity = 0;
   for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
     clpt_hold(rig.pool, sizes[i], 1);
-  ck_assert_uint_eq(bin_stats(900).misses, 0); /* its neighbours are used */
-  ck_assert_uint_eq(bin_stats(900).block_bytes, 927);
-  ck_assert_uint_eq(bin_stats(SIZE_MAX).block_bytes, SIZE_MAX);
   clpt_ok(clp_pool_free_held(rig.pool)); /* the bins stay when the blocks go */
   for (size_t capacity = 0; capacity <= BINS + 1; capacity++) {
     size_t bins[BINS + 2];
@@ -183,15 +88,193 @@ START_TEST(bins_that_ever_had_a_block_are_listed_ascending)
 }
 END_TEST
 
+START_TEST(a_pool_manages_no_more_than_a_size_can_count)
+{
+  clp_buffer *one_more = (clp_buffer *)&rig;
+
+  clpt_rig_start(&rig);
+  clp_buffer *all = clpt_allocate(rig.pool, SIZE_MAX - 1);
+  ck_assert_uint_eq(clp_buffer_capacity(all), SIZE_MAX);
+  clp_pool_stats before = clpt_stats(rig.pool);
+  ck_assert_int_ne(clp_pool_allocate(rig.pool, 1, &one_more), CLP_SUCCESS);
+  ck_assert_ptr_null(one_more);
+  clp_pool_stats after = clpt_stats(rig.pool);
+  clpt_assert_same_figures(&before, &after);
+  clpt_ok(clp_buffer_release(all));
+  clpt_hold(rig.pool, 1, 1); /* the held one makes room */
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+/* --- the limit --- */
+
+START_TEST(a_refusal_names_the_figures_and_changes_none)
+{
+  static const size_t sizes[] = {2000, SIZE_MAX, SIZE_MAX - 103, SIZE_MAX - 102, SIZE_MAX / 2 + 1};
+  clp_buffer *buffer = NULL;
+
+  clpt_rig_start(&rig);
+  clp_buffer *active = clpt_allocate(rig.pool, 100);
+  clpt_ok(clp_pool_set_limit(rig.pool, 1111));
+  clp_pool_stats before = clpt_stats(rig.pool);
+  for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+    clpt_fails(CLP_LIMIT_EXCEEDED, clp_pool_allocate(rig.pool, sizes[i], &buffer));
+    clpt_message_has(i ? "" : "2047"); /* the bin's size */
+    clpt_message_has("1111");
+    clpt_message_has("103");
+  }
+  clp_pool_stats after = clpt_stats(rig.pool);
+  clpt_assert_same_figures(&before, &after);
+  ck_assert_uint_eq(after.out_of_memory_reactions, 0);
+  clpt_device_trace_is(&rig.device, "A103");
+  clpt_ok(clp_buffer_release(active));
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_fraction_is_of_the_devices_memory)
+{
+  static const struct {
+    size_t bytes;
+    double fraction;
+    size_t limit;
+  } rows[] = {{10000, 0.5, 5000},
+              {10000, 1.0, 10000},
+              {10000, 0.0, 0},
+              {10000, -0.0, 0},
+              {10000, 0.00015, 1},
+              {10000, 1.0e-9, 1}, /* not 0, which is no limit */
+              {SIZE_MAX, 1.0, SIZE_MAX},
+              {SIZE_MAX - 1, 1.0, SIZE_MAX - 1},
+              {SIZE_MAX / 2 + 2, 1.0, SIZE_MAX / 2 + 2}};
+
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    clpt_rig_start_on(&rig, rows[i].bytes);
+    clpt_ok(clp_pool_set_limit(rig.pool, 77));
+    clpt_ok(clp_pool_set_limit_fraction(rig.pool, rows[i].fraction));
+    ck_assert_uint_eq(clp_pool_get_limit(rig.pool), rows[i].limit);
+    clpt_ok(clp_pool_set_limit_fraction(rig.pool, nextafter(1.0, 0.0)));
+    ck_assert_uint_le(clp_pool_get_limit(rig.pool), rows[i].bytes);
+    ck_assert_uint_ge(clp_pool_get_limit(rig.pool), rows[i].bytes / 4 * 3);
+    clpt_rig_end(&rig);
+  }
+}
+END_TEST
+
+/* --- while the device is called --- */
+
+/* What happens inside one of the device's calls, once. */
+typedef struct meeting {
+  clpt_call at;
+  bool is_armed, makes_room;
+  clp_buffer *buffer; /* which is allocated then */
+  clp_status status;
+} meeting;
+
+static void meet(clpt_device *device, clpt_call call, size_t bytes)
+{
+  meeting *it = device->on_call_data;
+
+  (void)bytes;
+  if (call != it->at || !it->is_armed)
+    return;
+  it->is_armed = false;
+  if (it->makes_room)
+    clpt_ok(clp_pool_set_limit(rig.pool, 0));
+  it->status = clp_pool_allocate(rig.pool, 103, &it->buffer);
+}
+
+static void start_meeting(meeting *it)
+{
+  clpt_rig_start(&rig);
+  rig.device.on_call_data = it;
+  rig.device.on_call = meet;
+}
+
+START_TEST(a_free_that_would_wait_for_itself_is_busy)
+{
+  meeting it = {.at = CLPT_FREE, .makes_room = _i};
+  clp_buffer *buffer = NULL;
+
+  start_meeting(&it);
+  clpt_ok(clp_pool_set_limit(rig.pool, 103));
+  clpt_hold(rig.pool, 100, 1);
+  it.is_armed = true;
+  clpt_ok(clp_pool_allocate(rig.pool, 50, &buffer)); /* which frees what is held */
+  ck_assert_int_eq(it.status, _i ? CLP_SUCCESS : CLP_BUSY);
+  clpt_ok(clp_buffer_release(it.buffer));
+  clpt_ok(clp_buffer_release(buffer));
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+/* The second request comes while the device is asked for the first. Both fit, or a byte less
+ * refuses the second. */
+START_TEST(what_is_under_way_counts)
+{
+  meeting it = {.at = CLPT_ALLOCATE, .is_armed = true, .status = CLP_BUSY};
+
+  start_meeting(&it);
+  clpt_ok(clp_pool_set_limit(rig.pool, 1023 + 103 - (size_t)_i));
+  clp_buffer *first = clpt_allocate(rig.pool, 1023);
+  ck_assert_int_eq(it.status, _i ? CLP_LIMIT_EXCEEDED : CLP_SUCCESS);
+  clpt_ok(clp_buffer_release(it.buffer));
+  clpt_ok(clp_buffer_release(first));
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+/* --- the end --- */
+
+static void let_go(void)
+{
+  clp_pool_release(rig.pool);
+  clp_allocator_release(rig.allocator);
+}
+
+/* That is for the log. */
+START_TEST(a_failing_free_at_a_pools_end_is_not_the_last_releases_failure)
+{
+
+  clpt_rig_start(&rig);
+  clpt_hold(rig.pool, 100, 1);
+  clp_buffer *last = clpt_allocate(rig.pool, 200);
+  rig.device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
+  let_go();
+  rig.device.free_fault = (clpt_fault){.after = 1, .count = 1, .status = CLP_BACKEND_ERROR};
+  clpt_ok_quietly(clp_buffer_release(last));
+  ck_assert_uint_eq(rig.device.destroyed, 1);
+  ck_assert_uint_eq(rig.device.live_blocks, 1);
+}
+END_TEST
+
+START_TEST(a_pool_retained_again_through_a_buffer_ends_once)
+{
+
+  clpt_rig_start(&rig);
+  clp_buffer *buffer = clpt_allocate(rig.pool, 100);
+  let_go();
+  ck_assert_ptr_eq(clp_pool_retain(clp_buffer_pool(buffer)), rig.pool);
+  if (_i)
+    clp_pool_release(rig.pool);
+  clpt_ok(clp_buffer_release(buffer));
+  if (!_i)
+    clp_pool_release(rig.pool);
+  clpt_device_assert_ended(&rig.device);
+}
+END_TEST
+
 CLPT_MAIN("pool", clpt_run)
 {
   TCase *tests = clpt_case(suite, "pool");
-  tcase_add_loop_test(tests, the_device_is_asked_for_the_size_of_the_bin, 0,
-                      CLP_MAX_LEADING_BITS + 1);
-  tcase_add_test(tests, rounding_up_stops_at_the_devices_largest_block);
-  tcase_add_test(tests, a_pool_manages_no_more_than_a_size_can_count);
-  tcase_add_test(tests, zero_bytes_succeed_where_nothing_else_does);
   tcase_add_loop_test(tests, a_second_release_fails_also_when_the_device_has_the_block, 0, 2);
-  tcase_add_test(tests, free_held_tries_every_block_once_also_after_a_failure);
+  tcase_add_test(tests, free_held_tries_every_block_also_after_a_failure);
   tcase_add_test(tests, bins_that_ever_had_a_block_are_listed_ascending);
+  tcase_add_test(tests, a_pool_manages_no_more_than_a_size_can_count);
+  tcase_add_test(tests, a_refusal_names_the_figures_and_changes_none);
+  tcase_add_test(tests, a_fraction_is_of_the_devices_memory);
+  tcase_add_loop_test(tests, a_free_that_would_wait_for_itself_is_busy, 0, 2);
+  tcase_add_loop_test(tests, what_is_under_way_counts, 0, 2);
+  tcase_add_test(tests, a_failing_free_at_a_pools_end_is_not_the_last_releases_failure);
+  tcase_add_loop_test(tests, a_pool_retained_again_through_a_buffer_ends_once, 0, 2);
 }
