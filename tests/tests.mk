@@ -146,7 +146,6 @@ EXTRA_DIST += \
 
 if HAVE_CHECK
 check_PROGRAMS += tests/api/test_arguments tests/api/test_arguments_cuda
-tests_api_test_arguments_SOURCES = tests/api/test_arguments.c tests/api/struct_sizes.c
 tests_api_test_arguments_cuda_LDADD = $(cuda_LDADD)
 if HAVE_OPENCL
 check_PROGRAMS += tests/api/test_arguments_opencl

@@ -98,18 +98,22 @@ END_TEST
 /* Two callbacks take turns, each with user data of its own. */
 static atomic_uint delivered[2], mixed_up;
 
+static void receive(unsigned own, void *user_data)
+{
+  atomic_fetch_add(&delivered[own], 1);
+  atomic_fetch_add(&mixed_up, user_data != &delivered[own]);
+}
+
 static void receive_0(clp_log_level level, const char *message, void *user_data)
 {
   (void)level, (void)message;
-  atomic_fetch_add(&delivered[0], 1);
-  atomic_fetch_add(&mixed_up, user_data != &delivered[0]);
+  receive(0, user_data);
 }
 
 static void receive_1(clp_log_level level, const char *message, void *user_data)
 {
   (void)level, (void)message;
-  atomic_fetch_add(&delivered[1], 1);
-  atomic_fetch_add(&mixed_up, user_data != &delivered[1]);
+  receive(1, user_data);
 }
 
 static void cause_warnings(clpt_worker *self)

@@ -3,7 +3,6 @@
 #include "support/pools.h"
 #include "support/suite.h"
 
-#include <clpool/arena.h>
 #include <clpool/hook.h>
 #include <time.h>
 
@@ -60,38 +59,6 @@ START_TEST(beyond_hold_bytes_the_least_recently_used_go)
 }
 END_TEST
 
-static clp_status keep(void *self, const clp_memory_request *request, clp_memory *out)
-{
-  return device.ops.allocate(self, request->bytes, out);
-}
-
-static unsigned returns;
-
-static clp_status return_all(void *self)
-{
-  (void)self;
-  returns++;
-  return CLP_SUCCESS;
-}
-
-/* So neither hold_bytes nor a trim of idle memory asks for it. */
-START_TEST(an_allocator_that_keeps_memory_returns_all_of_it_or_none)
-{
-  clpt_device_init(&device);
-  device.ops.allocate_within = keep;
-  device.ops.return_cached = return_all;
-  allocator = clpt_device_allocator(&device);
-  clp_pool *pool = start(BINS, 1 << 20);
-  clpt_hold(pool, 1000, 64);
-  clpt_ok(clp_pool_trim_idle(pool, 0));
-  ck_assert_uint_eq(returns, 0);
-  clpt_ok(clp_pool_free_held(pool));
-  ck_assert_uint_eq(returns, 1);
-  clp_pool_release(pool);
-  teardown();
-}
-END_TEST
-
 /* Each letter: a allocates a large block, r releases it, s allocates and releases a small one, i
  * frees what is idle, l what has been idle for long. */
 static const struct {
@@ -141,18 +108,6 @@ START_TEST(calls_in_a_row_free_what_is_idle)
     (void)nanosleep(&nap, NULL);
   }
   ck_assert_uint_eq(device.live_blocks, 0);
-  clp_pool_release(pool);
-}
-END_TEST
-
-START_TEST(a_reserve_is_never_idle)
-{
-  clp_pool *pool = start(ARENA, 0);
-  clpt_ok(clp_arena_reserve(clp_pool_allocator(pool), 1 << 20));
-  clpt_hold(pool, 1000, 1);
-  for (int i = 0; i < 3; i++)
-    clpt_ok(clp_pool_trim_idle(pool, 0));
-  ck_assert_uint_ge(device.live_bytes, 1 << 20);
   clp_pool_release(pool);
 }
 END_TEST
@@ -228,14 +183,11 @@ END_TEST
 
 CLPT_SUITE("idle memory")
 {
-  tcase_add_test(clpt_case(suite, "kept"),
-                 an_allocator_that_keeps_memory_returns_all_of_it_or_none);
   TCase *tests = clpt_case(suite, "idle");
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_loop_test(tests, beyond_hold_bytes_the_least_recently_used_go, 0, 2);
   tcase_add_loop_test(tests, what_nobody_used_since_the_call_before_goes, 0, IDLES * PLACES);
   tcase_add_loop_test(tests, calls_in_a_row_free_what_is_idle, 0, 40);
-  tcase_add_test(tests, a_reserve_is_never_idle);
   tcase_add_test(tests, all_pools_give_back);
   tcase_add_test(tests, callbacks_may_free_all);
 }
