@@ -30,17 +30,16 @@ typedef struct sleeper {
   size_t bytes, blocks;
   pthread_t thread;
   sem_t done, may_end;
-  bool ok;
 } sleeper;
 
 static void *hold_and_sleep(void *argument)
 {
   sleeper *self = argument;
+  bool ok = take_and_release(rig.pool, self->bytes, self->blocks);
 
-  self->ok = take_and_release(rig.pool, self->bytes, self->blocks);
   (void)sem_post(&self->done);
   (void)sem_wait(&self->may_end);
-  return NULL;
+  return ok ? NULL : self;
 }
 
 static void start_sleeper(sleeper *self, size_t bytes, size_t blocks)
@@ -50,13 +49,15 @@ static void start_sleeper(sleeper *self, size_t bytes, size_t blocks)
   (void)sem_init(&self->may_end, 0, 0);
   ck_assert_int_eq(pthread_create(&self->thread, NULL, hold_and_sleep, self), 0);
   (void)sem_wait(&self->done);
-  ck_assert(self->ok);
 }
 
 static void end_sleeper(sleeper *self)
 {
+  void *wrong;
+
   (void)sem_post(&self->may_end);
-  ck_assert_int_eq(pthread_join(self->thread, NULL), 0);
+  ck_assert_int_eq(pthread_join(self->thread, &wrong), 0);
+  ck_assert_ptr_null(wrong);
   (void)sem_destroy(&self->done);
   (void)sem_destroy(&self->may_end);
 }

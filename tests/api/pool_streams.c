@@ -145,34 +145,6 @@ START_TEST(the_stream_of_a_call_is_busy_in_its_callbacks)
 }
 END_TEST
 
-static clp_stream forgotten;
-static clp_status answer;
-
-static clp_status forget(void *self, clp_stream stream)
-{
-  (void)self;
-  forgotten = stream;
-  return answer;
-}
-
-START_TEST(the_allocator_forgets_the_stream_too)
-{
-  clpt_late_init(&rig.device);
-  rig.device.ops.forget_stream = forget;
-  rig.home = NULL;
-  clpt_late_rig_start_on(&rig, NULL);
-  clpt_ok(clp_pool_forget_stream(rig.pool, rig.s)); /* which the pool does not know */
-  ck_assert_ptr_eq(forgotten, rig.s);
-  answer = CLP_BACKEND_ERROR;
-  clpt_late_hold(&rig, rig.s);
-  clpt_fails(CLP_BACKEND_ERROR, clp_pool_forget_stream(rig.pool, rig.s));
-  clpt_message_has("late-device");
-  answer = CLP_SUCCESS;
-  clpt_late_end_stream(&rig);
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
 /* --- calls that fail --- */
 
 /* A free that does its work and says that it failed. */
@@ -309,7 +281,6 @@ CLPT_SUITE("streams")
   TCase *tests = clpt_case(suite, "forget");
   tcase_add_loop_test(tests, calls_with_a_stream_are_over_before_it_is_forgotten, 0, 2 * MEETINGS);
   tcase_add_loop_test(tests, the_stream_of_a_call_is_busy_in_its_callbacks, 0, 2);
-  tcase_add_test(tests, the_allocator_forgets_the_stream_too);
 
   tests = clpt_case(suite, "failures");
   tcase_add_loop_test(tests, a_new_binding_that_fails_leaves_the_old_one, 0, 3);

@@ -13,57 +13,30 @@ static clp_hook hook = {.struct_size = sizeof(hook), .name = "hook"};
 
 typedef enum where { HOME, S, T } where;
 
-static clp_status begin_warm(void)
-{
-  return CLP_SUCCESS;
-}
+/* What is done first, with a block held of home's, and one of s. */
+enum { NOTHING, FREE, HOOK_THREAD, HOOK_POOL, HOOK_OTHER_POOL, LIMIT, STOP };
 
-static clp_status begin_miss(void)
+static clp_status begin(int what)
 {
-  return clp_pool_free_held(rig.pool);
-}
-
-static clp_status begin_thread_hook(void)
-{
-  return clp_hook_push(&hook);
-}
-
-static clp_status begin_pool_hook(void)
-{
-  return clp_pool_add_hook(rig.pool, &hook);
-}
-
-static clp_status begin_other_pools_hook(void)
-{
-  return clp_pool_add_hook(other, &hook);
-}
-
-static clp_status begin_limit(void)
-{
-  return clp_pool_set_limit(rig.pool, 1);
-}
-
-static clp_status begin_no_holding(void)
-{
-  return clp_pool_stop_holding(rig.pool);
+  return what == FREE              ? clp_pool_free_held(rig.pool)
+         : what == HOOK_THREAD     ? clp_hook_push(&hook)
+         : what == HOOK_POOL       ? clp_pool_add_hook(rig.pool, &hook)
+         : what == HOOK_OTHER_POOL ? clp_pool_add_hook(other, &hook)
+         : what == LIMIT           ? clp_pool_set_limit(rig.pool, 1)
+         : what == STOP            ? clp_pool_stop_holding(rig.pool)
+                                   : CLP_SUCCESS;
 }
 
 static const struct {
-  clp_status (*begin)(void); /* with a block held of home's, and one of s */
+  int what;
   where stream;
   bool allocates, releases;
-} situations[] = {
-    {begin_warm, HOME, true, true},
-    {begin_warm, S, true, true},
-    {begin_warm, T, false, true}, /* held blocks were released on other streams */
-    {begin_miss, HOME, false, true},
-    {begin_miss, S, false, true},
-    {begin_thread_hook, HOME, false, false},
-    {begin_pool_hook, S, false, false},
-    {begin_other_pools_hook, HOME, true, true},
-    {begin_limit, HOME, true, true},
-    {begin_no_holding, HOME, false, false},
-};
+} situations[] = {{NOTHING, HOME, true, true},         {NOTHING, S, true, true},
+                  {NOTHING, T, false, true}, /* held blocks were released on other streams */
+                  {FREE, HOME, false, true},           {FREE, S, false, true},
+                  {HOOK_THREAD, HOME, false, false},   {HOOK_POOL, S, false, false},
+                  {HOOK_OTHER_POOL, HOME, true, true}, {LIMIT, HOME, true, true},
+                  {STOP, HOME, false, false}};
 enum { SITUATIONS = sizeof(situations) / sizeof(situations[0]) };
 
 static clp_buffer *take(where at)
@@ -95,7 +68,7 @@ START_TEST(hits_are_served_without_the_pools_lock_and_the_rest_is_left_alone)
   clpt_ok(clp_pool_free_held(rig.pool));
   give(buffers[HOME], HOME);
   give(buffers[S], S);
-  clpt_ok(situations[_i].begin());
+  clpt_ok(begin(situations[_i].what));
   (void)clp_set_last_error(CLP_INVALID_ARGUMENT, 0, "before");
   clp_pool_stats before = clpt_stats(rig.pool);
 

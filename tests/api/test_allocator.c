@@ -68,19 +68,6 @@ START_TEST(ops_and_name_are_copied_and_the_last_reference_ends_the_allocator)
 }
 END_TEST
 
-START_TEST(ops_of_an_older_caller_end_where_they_say)
-{
-  device.ops.struct_size = offsetof(clp_allocator_ops, destroy);
-  device.ops.deferred = true;
-  device.ops.alignment = 3;
-  allocator = clpt_device_allocator(&device);
-  ck_assert(!clp_allocator_is_deferred(allocator));
-  use(10);
-  clp_allocator_release(allocator);
-  clpt_device_trace_is(&device, "A10 F10"); /* no destroy */
-}
-END_TEST
-
 START_TEST(zero_bytes_give_memory_0_and_touch_no_device)
 {
   clp_memory memory = 1;
@@ -231,7 +218,6 @@ CLPT_MAIN("allocator", clpt_run)
   tcase_add_checked_fixture(tests, setup, NULL);
   tcase_add_test(tests, allocate_and_free_alone_make_an_allocator);
   tcase_add_test(tests, ops_and_name_are_copied_and_the_last_reference_ends_the_allocator);
-  tcase_add_test(tests, ops_of_an_older_caller_end_where_they_say);
   tcase_add_test(tests, zero_bytes_give_memory_0_and_touch_no_device);
   tcase_add_loop_test(tests, a_failure_of_the_allocator_reaches_the_user, 0, 10);
   tcase_add_test(tests, success_with_memory_0_is_a_backend_error);
