@@ -166,37 +166,6 @@ START_TEST(threads_one_after_another_need_the_blocks_of_one)
 }
 END_TEST
 
-/* The destructor of a thread's data runs before or after the library's own. */
-static pthread_key_t late_key;
-
-static void use_pool_late(void *pool)
-{
-  (void)take_and_release(pool, BYTES, 2);
-}
-
-static void *leave_late_work(void *pool)
-{
-  (void)take_and_release(pool, BYTES, 1);
-  (void)pthread_setspecific(late_key, pool);
-  return NULL;
-}
-
-START_TEST(a_thread_may_use_a_pool_until_its_very_end)
-{
-  if (_i == 0)
-    ck_assert_int_eq(pthread_key_create(&late_key, use_pool_late), 0);
-  clpt_rig_start(&rig);
-  clpt_hold(rig.pool, BYTES, 1); /* the library has its key now */
-  if (_i == 1)
-    ck_assert_int_eq(pthread_key_create(&late_key, use_pool_late), 0);
-  (void)clpt_aside(leave_late_work, rig.pool);
-  (void)pthread_key_delete(late_key);
-  clpt_hold(rig.pool, BYTES, 2);
-  ck_assert_uint_eq(clpt_stats(rig.pool).misses, 2);
-  clpt_rig_end(&rig);
-}
-END_TEST
-
 /* --- more threads than there are shards: all have their blocks at once --- */
 
 enum { MANY = 100, ROUNDS = 20, BLOCKS = 3 };
@@ -247,6 +216,5 @@ CLPT_SUITE("held")
   tcase_add_loop_test(tests, every_call_finds_what_another_thread_holds, 0, 2 * CALLS);
   tcase_add_loop_test(tests, what_was_released_last_goes_last, 0, 2);
   tcase_add_test(tests, threads_one_after_another_need_the_blocks_of_one);
-  tcase_add_loop_test(tests, a_thread_may_use_a_pool_until_its_very_end, 0, 2);
   tcase_add_test(tests, a_hundred_threads_share_a_pool_at_once_and_again);
 }
