@@ -237,6 +237,44 @@ START_TEST(one_mark_serves_all_that_was_released_before_it)
 }
 END_TEST
 
+static clp_buffer *beside;
+
+/* As another thread would. */
+static void take_beside(clpt_late_device *device, clpt_late_call call)
+{
+  if (call != CLPT_LATE_MARK_IS_DONE)
+    return;
+  device->on_call = NULL;
+  clpt_ok(clp_pool_allocate_on(rig.pool, CLPT_LATE_BYTES, rig.t, &beside));
+}
+
+/* While one thread asks about a mark, another one finds a later one done. */
+START_TEST(what_was_found_done_is_not_asked_about_again)
+{
+  clp_buffer *buffers[3];
+
+  clpt_late_rig_start(&rig, CLP_REUSE_OPPORTUNISTIC);
+  for (int i = 0; i < 3; i++)
+    buffers[i] = clpt_late_take(&rig, rig.s);
+  for (int i = 0; i < 3; i++) {
+    clpt_ok(clp_buffer_release_on(buffers[i], rig.s));
+    if (i != 1)
+      clpt_ok(clp_pool_mark_stream(rig.pool, rig.s));
+  }
+  clpt_late_run_all(&rig.device);
+  rig.device.on_call = take_beside;
+  clpt_ok(clp_pool_allocate_on(rig.pool, CLPT_LATE_BYTES, rig.t, &buffers[0]));
+  ck_assert_ptr_null(rig.device.on_call);
+  clpt_late_clear(&rig.device);
+  buffers[2] = clpt_late_take_held(&rig, rig.t);
+  ck_assert_uint_eq(clpt_late_all_calls(&rig.device), 0);
+  clpt_ok(clp_buffer_release_on(beside, rig.t));
+  clpt_ok(clp_buffer_release_on(buffers[0], rig.t));
+  clpt_ok(clp_buffer_release_on(buffers[2], rig.t));
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
 /* Streams come and go, their handles come again, and a buffer is bound to one. Each leaves a block,
  * whose work is done, or not, or that goes back. t waits for the work of some. */
 START_TEST(streams_of_the_past_are_let_go)
@@ -289,5 +327,6 @@ CLPT_SUITE("streams")
   tests = clpt_case(suite, "few");
   tcase_add_loop_test(tests, one_mark_serves_all_that_was_released_before_it, 0,
                       CLPT_REUSE_CHOICES);
+  tcase_add_test(tests, what_was_found_done_is_not_asked_about_again);
   tcase_add_loop_test(tests, streams_of_the_past_are_let_go, 0, 8 * CLPT_LATE_FREEINGS);
 }
