@@ -87,8 +87,7 @@ tests_libclptest_a_SOURCES = \
 	tests/support/recorder.c tests/support/recorder.h \
 	tests/support/suite.c tests/support/suite.h \
 	tests/support/workers.c tests/support/workers.h \
-	tests/api/row_entries.h tests/api/row_functions.h tests/api/rows.c tests/api/rows.h \
-	tests/api/sized.c tests/api/sized.h
+	tests/api/rows.c tests/api/rows.h
 if TOOL
 tests_libclptest_a_SOURCES += \
 	tests/support/replays.c tests/support/replays.h \
@@ -148,7 +147,6 @@ EXTRA_DIST += \
 
 if HAVE_CHECK
 check_PROGRAMS += tests/api/test_arguments tests/api/test_arguments_cuda
-tests_api_test_arguments_SOURCES = tests/api/test_arguments.c tests/api/struct_sizes.c
 tests_api_test_arguments_cuda_LDADD = $(cuda_LDADD)
 if HAVE_OPENCL
 check_PROGRAMS += tests/api/test_arguments_opencl
@@ -163,8 +161,6 @@ if HAVE_CHECK
 check_PROGRAMS += tests/api/test_allocator tests/api/test_arena tests/api/test_arena_streams \
 	tests/api/test_hook \
 	tests/api/test_order_late tests/api/test_pool tests/api/test_status tests/core/test_dlopen
-tests_api_test_allocator_SOURCES = tests/api/test_allocator.c tests/api/host_allocator.c \
-	tests/api/simulated_allocator.c
 tests_api_test_arena_SOURCES = tests/api/test_arena.c tests/api/arena_failures.c \
 	tests/api/arena_figures.c tests/api/arena_order.c tests/api/arena_pool.c \
 	tests/api/arena_programs.c tests/api/arena_reserve.c tests/api/arena_threads.c
@@ -175,29 +171,13 @@ tests_api_test_hook_SOURCES = tests/api/test_hook.c tests/api/hook_callbacks.c \
 tests_api_test_hook_LDFLAGS = $(failmalloc_link_flags)
 tests_api_test_pool_SOURCES = tests/api/test_pool.c tests/api/pool_defaults.c \
 	tests/api/pool_held.c tests/api/pool_host_memory.c tests/api/pool_idle.c \
-	tests/api/pool_limit.c tests/api/pool_out_of_memory.c tests/api/pool_peaks.c \
-	tests/api/pool_streams.c tests/api/pool_stream_threads.c \
-	tests/api/pool_threads.c tests/api/pool_try.c
+	tests/api/pool_out_of_memory.c tests/api/pool_peaks.c \
+	tests/api/pool_streams.c tests/api/pool_try.c
 tests_api_test_pool_LDFLAGS = $(failmalloc_link_flags)
-# Those of status.h, bin.h, bytes.h and log.h, options of all headers, and what lib/core/base has for
-# others.
+# Those of status.h, bin.h, bytes.h and log.h.
 tests_api_test_status_SOURCES = tests/api/test_status.c tests/api/bin.c tests/api/bytes.c \
-	tests/api/log.c tests/api/options.c tests/core/map.c tests/core/printable.c
+	tests/api/log.c
 tests_api_test_status_LDFLAGS = $(failmalloc_link_flags)
-if HAVE_PYTHON3
-tests_api_test_status_SOURCES += tests/api/bin_answers_hold.c tests/api/bin_answers.h
-nodist_tests_api_test_status_SOURCES = tests/api/bin_answers.c
-CLEANFILES += tests/api/bin_answers.c
-tests/api/bin_answers.c: tests/api/bin_answers.py
-	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(PYTHON3) $< >$@-t && mv $@-t $@
-endif
-# A plug-in that brings its own copy of the library along; test_dlopen makes copies of it.
-check_LTLIBRARIES += tests/core/plugin.la
-tests_core_plugin_la_SOURCES = tests/core/plugin.c
-tests_core_plugin_la_LIBADD = libclpool-internal.la
-tests_core_plugin_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version \
-	-rpath $(abs_top_builddir)/tests/core -export-symbols-regex '^plugin_use$$'
-EXTRA_tests_core_test_dlopen_DEPENDENCIES = tests/core/plugin.la
 # --- The model: programs drawn by chance, and what must be true of them
 check_PROGRAMS += tests/model/test_crowd
 tests_model_test_crowd_SOURCES = \
@@ -268,7 +248,7 @@ else
 AM_TESTS_ENVIRONMENT += clp_libdw=no; export clp_libdw;
 endif
 built_checks += tests/hooks/check-line-profile.sh
-EXTRA_DIST += tests/support/profiled.c tests/api/bin_answers.py
+EXTRA_DIST += tests/support/profiled.c
 
 # --- OpenCL ---------------------------------------------------------------------------------------
 
