@@ -62,7 +62,6 @@ tests_libclptest_a_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_libclptest_a_CFLAGS = $(AM_CFLAGS) -g
 tests_libclptest_a_SOURCES = \
 	tests/support/arenas.c tests/support/arenas.h \
-	tests/support/arena_model.c tests/support/arena_model.h \
 	tests/support/chance.h \
 	tests/support/cuda_device.c tests/support/cuda_device.h \
 	tests/support/cuda_memory.c tests/support/cuda_memory.h \
@@ -158,16 +157,13 @@ endif
 # --- The public headers: a program for each, whose files are a suite each -------------------------
 
 if HAVE_CHECK
-check_PROGRAMS += tests/api/test_allocator tests/api/test_arena tests/api/test_arena_streams \
-	tests/api/test_hook \
+check_PROGRAMS += tests/api/test_allocator tests/api/test_arena tests/api/test_hook \
 	tests/api/test_order_late tests/api/test_pool tests/api/test_status tests/core/test_dlopen
-tests_api_test_arena_SOURCES = tests/api/test_arena.c tests/api/arena_failures.c \
-	tests/api/arena_figures.c tests/api/arena_order.c tests/api/arena_pool.c \
-	tests/api/arena_programs.c tests/api/arena_reserve.c tests/api/arena_threads.c
+tests_api_test_arena_SOURCES = tests/api/test_arena.c tests/api/arena_loops.c \
+	tests/api/arena_order.c
 tests_api_test_arena_LDFLAGS = $(failmalloc_link_flags) -Wl,--wrap=nanosleep
-tests_api_test_arena_streams_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=nanosleep
-tests_api_test_hook_SOURCES = tests/api/test_hook.c tests/api/hook_callbacks.c \
-	tests/api/hook_registration.c tests/api/hook_threads.c
+tests_api_test_hook_SOURCES = tests/api/test_hook.c tests/api/hook_registration.c \
+	tests/api/hook_threads.c
 tests_api_test_hook_LDFLAGS = $(failmalloc_link_flags)
 tests_api_test_pool_SOURCES = tests/api/test_pool.c tests/api/pool_defaults.c \
 	tests/api/pool_held.c tests/api/pool_host_memory.c tests/api/pool_idle.c \
@@ -552,9 +548,7 @@ check-plants:
 
 # --- Fuzzing: each target with libFuzzer, or else as a test over its corpus -----------------------
 
-fuzz_targets = \
-	tests/fuzz/fuzz_arena \
-	tests/fuzz/fuzz_limit
+fuzz_targets = tests/fuzz/fuzz_limit
 if TOOL
 fuzz_targets += tests/fuzz/fuzz_costs tests/fuzz/fuzz_trace
 endif
@@ -563,8 +557,6 @@ fuzz_targets += tests/fuzz/fuzz_model
 endif
 tests_fuzz_fuzz_model_SOURCES = tests/fuzz/fuzz_model.c tests/fuzz/fuzz.h $(fuzz_driver) \
 	$(model_sources)
-tests_fuzz_fuzz_arena_SOURCES = tests/fuzz/fuzz_arena.c tests/fuzz/fuzz.h $(fuzz_driver) \
-	tests/support/arena_model.c tests/support/arena_model.h
 tests_fuzz_fuzz_costs_SOURCES = tests/fuzz/fuzz_costs.c tests/fuzz/fuzz.h $(fuzz_driver)
 tests_fuzz_fuzz_limit_SOURCES = tests/fuzz/fuzz_limit.c tests/fuzz/fuzz.h $(fuzz_driver)
 tests_fuzz_fuzz_trace_SOURCES = tests/fuzz/fuzz_trace.c tests/fuzz/fuzz.h $(fuzz_driver)
@@ -574,7 +566,6 @@ tests_fuzz_fuzz_model_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS) $(WRAP_LDFLAGS) 
 	-Wl,--wrap=nanosleep
 if FUZZING
 EXTRA_PROGRAMS += $(fuzz_targets)
-tests_fuzz_fuzz_arena_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_costs_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_limit_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_trace_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
