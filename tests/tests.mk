@@ -71,11 +71,8 @@ tests_libclptest_a_SOURCES = \
 	tests/support/instrumented.h \
 	tests/support/ladder.c tests/support/ladder.h \
 	tests/support/late_arena.c tests/support/late_arena.h \
-	tests/support/late_blocks.c tests/support/late_blocks.h \
 	tests/support/late_device.c tests/support/late_device.h \
 	tests/support/late_rig.c tests/support/late_rig.h \
-	tests/support/late_streams.c tests/support/late_streams.h \
-	tests/support/late_users.c \
 	tests/support/one_block.c tests/support/one_block.h \
 	tests/support/order_run.h tests/support/order_steps.c \
 	tests/support/order_suite.c tests/support/order_suite.h \
