@@ -198,15 +198,7 @@ EXTRA_tests_core_test_dlopen_DEPENDENCIES = tests/core/plugin.la
 check_PROGRAMS += tests/model/test_crowd
 tests_model_test_crowd_SOURCES = \
 	tests/model/crowd.c tests/model/crowd.h \
-	tests/model/crowd_blocks.c \
-	tests/model/crowd_calls.c \
-	tests/model/crowd_device.c \
-	tests/model/crowd_fork.c \
-	tests/model/crowd_hooks.c \
-	tests/model/crowd_plan.c tests/model/crowd_plan.h \
-	tests/model/crowd_rest.c \
-	tests/model/crowd_streams.c \
-	tests/model/known_faults.h \
+	tests/model/crowd_check.c \
 	tests/model/test_crowd.c
 
 # --- The built-in hooks ---------------------------------------------------------------------------
@@ -229,7 +221,7 @@ check_PROGRAMS += \
 model_sources = \
 	tests/model/calls.c tests/model/draw.c tests/model/program.c tests/model/program.h \
 	tests/model/figures.c tests/model/held.c tests/model/hooks.c tests/model/user.c \
-	tests/model/known_faults.h tests/model/model.h tests/model/run.c
+	tests/model/model.h tests/model/run.c
 trial_sources = $(model_sources) tests/model/trial.c tests/model/trial.h
 model_link_flags = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=nanosleep
 check_PROGRAMS += tests/model/test_model
@@ -242,9 +234,7 @@ tests_model_test_nth_failure_LDFLAGS = $(failmalloc_link_flags) -Wl,--wrap=nanos
 # Attacks: what programs may do to the library at the worst moment.
 check_PROGRAMS += \
 	tests/hostile/test_cancel \
-	tests/hostile/test_forks \
-	tests/hostile/test_inherited \
-	tests/hostile/test_soak
+	tests/hostile/test_inherited
 
 # Some of these look for their own names and lines.
 tests_hooks_test_call_tree_LDFLAGS = $(failmalloc_link_flags)
@@ -664,9 +654,9 @@ check-coverage:
 endif
 EXTRA_DIST += tests/support/coverage.sh
 
-# Everything at once for an hour, or CLPT_STRESS_SECONDS.
-soak: tests/hostile/test_soak$(EXEEXT)
-	CLPT_STRESS_SECONDS=$${CLPT_STRESS_SECONDS:-3600} tests/hostile/test_soak$(EXEEXT)
+# All that threads do with pools, for an hour or CLPT_STRESS_SECONDS.
+soak: tests/model/test_crowd$(EXEEXT)
+	CLPT_STRESS_SECONDS=$${CLPT_STRESS_SECONDS:-3600} CK_RUN_CASE=soak tests/model/test_crowd$(EXEEXT)
 .PHONY: check-valgrind check-coverage check-layer check-plants soak
 .PHONY: check-house check-install check-standards check-walk walk
 

@@ -2,7 +2,6 @@
 /* The figures of pools, bins and arenas beside the model's, and when a request may be refused. */
 #include "model.h"
 
-#include "known_faults.h"
 #include "support/pools.h"
 
 #include <clpool/arena.h>
@@ -22,8 +21,7 @@ size_t model_block_bytes(const model *it, unsigned pool, size_t bytes)
   return clp_pool_alloc_size(asked, clp_pool_bin_number(asked, bytes));
 }
 
-/* What serves where the bin's size is refused: the requested size, rounded up to the alignment.
- * Today nothing does. */
+/* What serves where the bin's size is refused: the requested size, rounded up to the alignment. */
 size_t model_least_bytes(const model *it, unsigned pool, size_t bytes)
 {
   static const size_t alignments[] = {
@@ -31,7 +29,7 @@ size_t model_least_bytes(const model *it, unsigned pool, size_t bytes)
   size_t block = model_block_bytes(it, pool, bytes);
   size_t alignment = alignments[it->config->device];
   size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-  return CLPT_REFUSED_BLOCKS_ARE_ASKED_FOR_AGAIN && rounded < block ? rounded : block;
+  return rounded < block ? rounded : block;
 }
 
 bool model_slot_is_of(const model *it, const model_slot *slot, unsigned pool)
