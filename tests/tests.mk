@@ -74,9 +74,7 @@ tests_libclptest_a_SOURCES = \
 	tests/support/late_device.c tests/support/late_device.h \
 	tests/support/late_rig.c tests/support/late_rig.h \
 	tests/support/one_block.c tests/support/one_block.h \
-	tests/support/order_run.h tests/support/order_steps.c \
-	tests/support/order_suite.c tests/support/order_suite.h \
-	tests/support/order_table.c tests/support/order_watch.c \
+	tests/support/order_cases.h tests/support/order_suite.c tests/support/order_suite.h \
 	tests/support/other_process.c tests/support/other_process.h \
 	tests/support/pools.c tests/support/pools.h \
 	tests/support/profiles.c tests/support/profiles.h \
