@@ -97,8 +97,8 @@ valgrind_tests+='$(filter %_failures,$(check_PROGRAMS))'
 step_bare() {
   build --without-opencl --without-libdw
   make -j"$jobs" check TESTS='$(check_PROGRAMS) $(built_checks)'
-  # 10 million operations on an arena, each compared with the model.
-  FUZZ_CHANGES=360 top_srcdir="$work/source" tests/fuzz/fuzz_arena
+  # 10 million calls, each compared with the model.
+  CLPT_PROGRAMS=22000 CK_FORK=no tests/model/test_model
   make -j"$jobs" bench/pair bench/cuda
   bench/pair --rounds=3 --json
   CLPOOL_CUDA_LIBRARY=tests/fakecuda/.libs/libfakecuda.so bench/cuda --rounds=3 --threads=4 --json

@@ -565,9 +565,7 @@ check-plants:
 
 # --- Fuzzing: each target with libFuzzer, or else as a test over its corpus -----------------------
 
-fuzz_targets = \
-	tests/fuzz/fuzz_arena \
-	tests/fuzz/fuzz_limit
+fuzz_targets = tests/fuzz/fuzz_limit
 if TOOL
 fuzz_targets += tests/fuzz/fuzz_costs tests/fuzz/fuzz_trace
 endif
@@ -576,8 +574,6 @@ fuzz_targets += tests/fuzz/fuzz_model
 endif
 tests_fuzz_fuzz_model_SOURCES = tests/fuzz/fuzz_model.c tests/fuzz/fuzz.h $(fuzz_driver) \
 	$(model_sources)
-tests_fuzz_fuzz_arena_SOURCES = tests/fuzz/fuzz_arena.c tests/fuzz/fuzz.h $(fuzz_driver) \
-	tests/support/arena_model.c tests/support/arena_model.h
 tests_fuzz_fuzz_costs_SOURCES = tests/fuzz/fuzz_costs.c tests/fuzz/fuzz.h $(fuzz_driver)
 tests_fuzz_fuzz_limit_SOURCES = tests/fuzz/fuzz_limit.c tests/fuzz/fuzz.h $(fuzz_driver)
 tests_fuzz_fuzz_trace_SOURCES = tests/fuzz/fuzz_trace.c tests/fuzz/fuzz.h $(fuzz_driver)
@@ -587,7 +583,6 @@ tests_fuzz_fuzz_model_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS) $(WRAP_LDFLAGS) 
 	-Wl,--wrap=nanosleep
 if FUZZING
 EXTRA_PROGRAMS += $(fuzz_targets)
-tests_fuzz_fuzz_arena_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_costs_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_limit_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_trace_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)

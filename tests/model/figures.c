@@ -231,6 +231,7 @@ static void check_pool(model *it, unsigned pool)
   check_counts(it, at, &stats);
   size_t limit = clp_pool_get_limit(at->pool);
   model_require(it, !limit || stats.managed_bytes <= limit || stats.managed_bytes <= at->managed);
+  it->misses += stats.misses - at->misses;
   at->managed = stats.managed_bytes;
   at->misses = stats.misses;
   at->largest_asked = 0;
@@ -329,17 +330,89 @@ static size_t blocks_in_use(const model *it)
   return blocks;
 }
 
+/* Whether the device knows all that an arena does: no stream uses anything, and no handle of a free
+ * part stays to serve again. */
+static bool is_plain_arena(const model *it)
+{
+  return it->config->arena && it->config->device == MODEL_PLAIN && !it->config->opaque &&
+         !it->may_fail;
+}
+
+void model_note_used(model *it)
+{
+  size_t used = 0;
+  for (const clpt_late_block *part = it->device.blocks; part && is_plain_arena(it);
+       part = part->next)
+    used += part->whole ? on_arena(part->bytes) : 0;
+  if (it->peak_used < used)
+    it->peak_used = used;
+}
+
+/* A segment without blocks stays only where the arena's reserve needs it. */
+void model_check_trimmed(const model *it, size_t bytes)
+{
+  size_t reserved = it->device.live_bytes;
+  for (const clpt_late_block *whole = it->device.blocks; whole && is_plain_arena(it);
+       whole = whole->next)
+    model_require(it, whole->whole || whole->parts || reserved <= bytes ||
+                          reserved < whole->bytes + it->reserve_bytes);
+}
+
+/* A request misses where the device gave a segment for it. */
+static void check_misses(model *it, model_verb verb)
+{
+  uint64_t taken = it->device.calls[CLPT_LATE_ALLOCATE] - it->device.refusals;
+  if (is_plain_arena(it) && !it->config->reserve_bytes && verb == MODEL_allocate)
+    model_require(it, it->misses == taken - it->taken);
+  it->taken = taken;
+  it->misses = 0;
+}
+
+/* What is free is what the device gave and has no part over it. */
+static void check_places(const model *it, const clp_arena_stats *stats)
+{
+  size_t ranges = 0, segments = 0, largest = 0, used = 0;
+  for (const clpt_late_block *whole = it->device.blocks; whole; whole = whole->next) {
+    const unsigned char *from = whole->content, *end = from + whole->bytes;
+    if (whole->whole)
+      used += on_arena(whole->bytes);
+    for (const clpt_late_block *next; !whole->whole && from < end;
+         from = next ? next->content + on_arena(next->bytes) : end) {
+      next = NULL;
+      for (const clpt_late_block *part = it->device.blocks; part; part = part->next)
+        if (part->whole == whole && part->content >= from &&
+            (!next || part->content < next->content))
+          next = part;
+      size_t gap = (size_t)((next ? next->content : end) - from);
+      ranges += gap > 0;
+      largest = gap > largest ? gap : largest;
+      segments += gap == whole->bytes;
+    }
+  }
+  model_require(it, stats->used_bytes == used);
+  model_require(it, stats->free_ranges == ranges);
+  model_require(it, stats->free_segments == segments);
+  model_require(it, stats->largest_free_bytes == largest);
+}
+
 static void check_arena_blocks(const model *it)
 {
   clp_arena_stats stats = CLP_ARENA_STATS_INIT;
   model_require(it, MODEL_LIBRARY(clp_arena_get_stats(it->allocator, &stats)) == CLP_SUCCESS);
   model_require(it, it->may_fail || stats.used_blocks == blocks_in_use(it));
+  if (!is_plain_arena(it))
+    return;
+  check_places(it, &stats);
+  model_require(it, stats.peak_reserved_bytes == it->device.peak_bytes);
+  model_require(it, stats.peak_used_bytes == it->peak_used);
 }
 
 void model_check(model *it)
 {
   for (unsigned pool = 0; pool < it->pool_count; pool++)
     check_pool(it, pool);
+  model_note_used(it);
+  check_misses(it, it->program->calls[it->at].verb);
   for (unsigned pool = 0; pool < it->pool_count; pool++)
     if (model_checks_all || it->at % (8 * it->pool_count) == 8 * pool)
       check_bins(it, pool);

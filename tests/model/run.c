@@ -88,8 +88,6 @@ static void begin_streams(model *it)
   device->ops.exclusive_parts = config->exclusive_parts;
   device->ops.home_stream = config->has_home ? it->streams[0] : NULL;
   device->ops.allocate_uses_home = config->has_home && config->allocate_uses_home;
-  if (config->addresses)
-    clpt_late_set_addresses(device);
   if (config->no_drain)
     device->ops.drain = NULL;
 }
@@ -125,6 +123,8 @@ static void begin_device(model *it)
     begin_streams(it);
   else
     clpt_late_without_streams(device);
+  if (config->addresses)
+    clpt_late_set_addresses(device);
 }
 
 static clp_status create_upstream(model *it, clp_allocator **out)
@@ -257,7 +257,7 @@ static void end_pools(model *it)
 static void release_all(model *it)
 {
   for (unsigned slot = 0; slot < MODEL_SLOTS; slot++)
-    model_release(it, slot, -1);
+    model_do_release(it, &(model_call){.slot = slot, .stream = -1});
 }
 
 /* In the end all memory, marks and streams are back at the device, which found nothing wrong. */
@@ -294,6 +294,8 @@ void model_run(model *it, const model_program *program)
     call.pool %= call.verb == MODEL_fail ? MODEL_POOLS : it->pool_count;
     if (call.verb >= MODEL_write && call.verb <= MODEL_finish && call.stream < 0)
       call.stream = 0; /* these need one */
+    if (call.verb <= MODEL_finish && !it->has_streams)
+      call.stream = -1;
     it->faults_before = it->device.faults;
     model_make_call(it, &call);
     model_check(it);

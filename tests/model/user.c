@@ -60,9 +60,8 @@ static void check_place(model *it, const model_slot *new)
   }
 }
 
-void model_write(model *it, unsigned at, int stream)
+static void write_to(model *it, model_slot *slot, int stream)
 {
-  model_slot *slot = &it->slots[at];
   if (!slot->buffer || !slot->memory)
     return;
   if (!it->has_streams)
@@ -80,10 +79,16 @@ void model_write(model *it, unsigned at, int stream)
   slot->is_written = true;
 }
 
-/* A stream that reads beside the one that writes has to be noted; the user does not wait for it. */
-void model_read(model *it, unsigned at, int stream)
+void model_do_write(model *it, const model_call *call)
 {
-  model_slot *slot = &it->slots[at];
+  write_to(it, &it->slots[call->slot], call->stream);
+}
+
+/* A stream that reads beside the one that writes has to be noted; the user does not wait for it. */
+void model_do_read(model *it, const model_call *call)
+{
+  model_slot *slot = &it->slots[call->slot];
+  int stream = call->stream;
   if (!it->has_streams || !slot->buffer || !slot->memory || !slot->is_written)
     return;
   clp_status status = MODEL_LIBRARY(clp_buffer_record_use(slot->buffer, it->streams[stream]));
@@ -116,7 +121,7 @@ static void check_host(const model *it, unsigned waits_before)
 /* Whether the user tells the device of the parts of an arena's segments that buffers are in. */
 static bool tells_parts(const model *it, const model_slot *slot)
 {
-  return it->config->arena && it->config->addresses && it->has_streams && slot->memory;
+  return it->config->arena && it->config->addresses && slot->memory;
 }
 
 /* As users do who try for a hit first, or as the others. */
@@ -143,22 +148,24 @@ static void check_buffer(model *it, const model_slot *slot, clp_pool *pool)
   check_place(it, slot);
 }
 
-void model_allocate(model *it, unsigned at, unsigned pool, int stream, size_t bytes)
+void model_do_allocate(model *it, const model_call *call)
 {
-  model_slot *slot = &it->slots[at];
+  model_slot *slot = &it->slots[call->slot];
+  unsigned pool = call->pool;
+  size_t bytes = call->value;
   model_pool *from = &it->pools[pool];
   clp_buffer *buffer = NULL;
   unsigned waits = host_waits(it), refusals = it->device.refusals;
   if (slot->buffer)
     return;
-  int used_on = stream < 0 && it->config->has_home ? 0 : stream;
+  int used_on = call->stream < 0 && it->config->has_home ? 0 : call->stream;
   it->must_hit = model_held_must_serve(it, pool, used_on, bytes);
   it->phase = MODEL_ALLOCATES;
   it->phase_pool = pool;
   it->asked = bytes;
   it->stream_waits = it->device.calls[CLPT_LATE_STREAM_WAIT];
   it->callbacks = 0;
-  clp_status status = ask(it, from->pool, bytes, stream_of(it, stream), &buffer);
+  clp_status status = ask(it, from->pool, bytes, stream_of(it, call->stream), &buffer);
   it->phase = MODEL_IDLE;
   from->reactions += it->device.refusals != refusals;
   if (bytes && from->largest_asked < model_block_bytes(it, pool, bytes))
@@ -186,7 +193,7 @@ void model_allocate(model *it, unsigned at, unsigned pool, int stream, size_t by
   model_held_serve(it, pool, slot->last, slot);
   check_buffer(it, slot, from->pool);
   model_check_capacity(it, slot, refusals);
-  model_write(it, at, slot->last);
+  write_to(it, slot, slot->last);
 }
 
 /* The stream that a release is on; -1: none. */
@@ -226,9 +233,10 @@ static void give_back_refused(model *it, unsigned pool)
   model_require(it, MODEL_LIBRARY(clp_pool_free_held(it->pools[pool].pool)) == CLP_SUCCESS);
 }
 
-void model_release(model *it, unsigned at, int stream)
+void model_do_release(model *it, const model_call *call)
 {
-  model_slot *slot = &it->slots[at], released = *slot;
+  model_slot *slot = &it->slots[call->slot], released = *slot;
+  int stream = call->stream;
   clp_buffer *buffer = slot->buffer;
   unsigned waits = host_waits(it), stays = it->stays;
   if (!buffer)
@@ -269,9 +277,10 @@ void model_release(model *it, unsigned at, int stream)
   }
 }
 
-void model_bind(model *it, unsigned at, int stream)
+void model_do_bind(model *it, const model_call *call)
 {
-  model_slot *slot = &it->slots[at];
+  model_slot *slot = &it->slots[call->slot];
+  int stream = call->stream;
   if (!it->has_streams || !slot->buffer)
     return;
   if (slot->last != slot->bound) /* otherwise the pool orders it */
@@ -288,9 +297,9 @@ void model_bind(model *it, unsigned at, int stream)
   slot->last = stream;
 }
 
-void model_unbind(model *it, unsigned at)
+void model_do_unbind(model *it, const model_call *call)
 {
-  model_slot *slot = &it->slots[at];
+  model_slot *slot = &it->slots[call->slot];
   if (!it->has_streams || !slot->buffer)
     return;
   clp_status status = MODEL_LIBRARY(clp_buffer_unbind(slot->buffer));
@@ -303,8 +312,9 @@ void model_unbind(model *it, unsigned at)
 }
 
 /* Memory that no pool looks after. On an arena it comes from where pools have theirs. */
-void model_without_pool(model *it, size_t bytes)
+void model_do_without_pool(model *it, const model_call *call)
 {
+  size_t bytes = call->value;
   model_slot block = {.bytes = bytes, .capacity = bytes};
   if (it->has_streams)
     return;
@@ -314,20 +324,26 @@ void model_without_pool(model *it, size_t bytes)
   model_require(it, !status || it->may_fail || is_bounded);
   if (!block.memory)
     return;
+  if (tells_parts(it, &block))
+    clpt_late_open(&it->device, block.memory, bytes);
+  model_note_used(it);
   check_place(it, &block);
   fill(it, &block);
   check_content(it, &block);
   unsigned failing = it->device.failing;
   it->device.failing = 0;
+  if (tells_parts(it, &block))
+    clpt_late_close(&it->device, block.memory, bytes);
   model_require(it, MODEL_LIBRARY(clp_allocator_free(it->allocator, block.memory, bytes)) == 0);
   it->device.failing = failing;
 }
 
 /* --- streams --- */
 
-void model_mark_stream(model *it, unsigned pool, int stream)
+void model_do_mark_stream(model *it, const model_call *call)
 {
-  model_pool *at = &it->pools[pool];
+  model_pool *at = &it->pools[call->pool];
+  int stream = call->stream;
   if (!it->has_streams)
     return;
   const clpt_late_stream *marked = it->streams[stream];
@@ -375,9 +391,10 @@ static bool has_orphans(const model *it)
   return false;
 }
 
-void model_replace_stream(model *it, int stream)
+void model_do_replace_stream(model *it, const model_call *call)
 {
   bool is_forgotten = true;
+  int stream = call->stream;
   if (!it->has_streams)
     return;
   for (unsigned pool = 0; pool < it->pool_count; pool++) {

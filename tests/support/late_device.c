@@ -23,21 +23,6 @@ typedef struct clpt_late_work {
   struct clpt_late_work *next;
 } clpt_late_work;
 
-/* A block ends when it was freed and no work uses it any more; where free_is_ordered is not set,
- * the first has to come after the second. So does a part of one, whose uses are its block's too.
- * Its content is a tag at the beginning of each grain. */
-struct clpt_late_block {
-  clpt_late_block *whole; /* NULL: it is no part */
-  unsigned parts;         /* that were not united yet */
-  clp_memory memory;
-  unsigned char *content;
-  uint64_t given; /* the tag of the last write that a stream was given */
-  size_t bytes;
-  unsigned uses; /* by work that is not done */
-  bool leaving;  /* freed */
-  clpt_late_block *next;
-};
-
 struct clpt_late_mark {
   late *device;
   point at;
@@ -384,6 +369,8 @@ static clp_status take_locked(late *it, size_t bytes, clp_memory *out)
   *out = add_block_locked(it, new_zeroed(bytes + GRAIN), bytes)->memory;
   it->live_blocks++;
   it->live_bytes += bytes;
+  if (it->peak_bytes < it->live_bytes)
+    it->peak_bytes = it->live_bytes;
   return CLP_SUCCESS;
 }
 

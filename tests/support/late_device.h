@@ -62,7 +62,22 @@ typedef struct clpt_late_stream {
 } clpt_late_stream;
 
 typedef struct clpt_late_device clpt_late_device;
-typedef struct clpt_late_block clpt_late_block;
+
+/** A block, or a part of one. It ends when it was freed and no work uses it any more; where
+ * free_is_ordered is not set, the first has to come after the second. The uses of a part are its
+ * block's too. Its content is a tag at the beginning of each grain. */
+typedef struct clpt_late_block {
+  struct clpt_late_block *whole; /* NULL: it is no part */
+  unsigned parts;                /* that were not united yet */
+  clp_memory memory;
+  unsigned char *content;
+  uint64_t given; /* the tag of the last write that a stream was given */
+  size_t bytes;
+  unsigned uses; /* by work that is not done */
+  bool leaving;  /* freed */
+  struct clpt_late_block *next;
+} clpt_late_block;
+
 typedef struct clpt_late_mark clpt_late_mark;
 
 struct clpt_late_device {
@@ -94,6 +109,7 @@ struct clpt_late_device {
   unsigned calls[CLPT_LATE_CALLS];
   unsigned destroyed;
   size_t live_blocks, live_bytes; /**< those that were freed and are not back count too */
+  size_t peak_bytes;              /**< the most of live_bytes */
   size_t live_marks;
   unsigned refusals; /**< allocations that failed for lack of memory */
   unsigned faults;   /**< calls that failed on purpose */
