@@ -27,8 +27,8 @@ void model_do_limit(model *it, const model_call *call)
 {
   clp_pool *pool = it->pools[call->pool].pool;
   it->can_run_out = it->can_run_out || call->value > 0;
-  model_require(it, MODEL_LIBRARY(clp_pool_set_limit(pool, call->value)) == CLP_SUCCESS);
-  model_require(it, clp_pool_get_limit(pool) == call->value);
+  REQUIRE(!LIB(clp_pool_set_limit(pool, call->value)));
+  REQUIRE(clp_pool_get_limit(pool) == call->value);
 }
 
 /* Room for one more block of that size when nothing is held, or for a byte less; of the bin's size,
@@ -45,9 +45,9 @@ void model_do_fit_limit(model *it, const model_call *call)
 
 void model_do_free_held(model *it, const model_call *call)
 {
-  clp_status status = MODEL_LIBRARY(clp_pool_free_held(it->pools[call->pool].pool));
+  clp_status status = LIB(clp_pool_free_held(it->pools[call->pool].pool));
   model_require_success(it, status);
-  model_require(it, status || model_stats(it, call->pool).held_blocks == 0);
+  REQUIRE(status || model_stats(it, call->pool).held_blocks == 0);
 }
 
 void model_do_trim(model *it, const model_call *call)
@@ -55,11 +55,11 @@ void model_do_trim(model *it, const model_call *call)
   it->phase = MODEL_TRIMS;
   it->phase_pool = call->pool;
   it->phase_bytes = call->value;
-  clp_status status = MODEL_LIBRARY(clp_pool_trim_to(it->pools[call->pool].pool, call->value));
+  clp_status status = LIB(clp_pool_trim_to(it->pools[call->pool].pool, call->value));
   it->phase = MODEL_IDLE;
   clp_pool_stats stats = model_stats(it, call->pool);
   model_require_success(it, status);
-  model_require(it, status || stats.managed_bytes <= call->value || stats.held_blocks == 0);
+  REQUIRE(status || stats.managed_bytes <= call->value || stats.held_blocks == 0);
   if (!status)
     model_check_trimmed(it, call->value);
 }
@@ -67,7 +67,7 @@ void model_do_trim(model *it, const model_call *call)
 void model_do_stop_holding(model *it, const model_call *call)
 {
   model_pool *at = &it->pools[call->pool];
-  model_require_success(it, MODEL_LIBRARY(clp_pool_stop_holding(at->pool)));
+  model_require_success(it, LIB(clp_pool_stop_holding(at->pool)));
   at->is_stopped = true;
   model_held_drop(it, call->pool);
 }
@@ -75,10 +75,10 @@ void model_do_stop_holding(model *it, const model_call *call)
 void model_do_reset_peaks(model *it, const model_call *call)
 {
   model_pool *at = &it->pools[call->pool];
-  model_require(it, MODEL_LIBRARY(clp_pool_reset_peaks(at->pool)) == CLP_SUCCESS);
+  REQUIRE(!LIB(clp_pool_reset_peaks(at->pool)));
   clp_pool_stats stats = model_stats(it, call->pool);
-  model_require(it, stats.peak_managed_bytes == stats.managed_bytes);
-  model_require(it, stats.peak_active_bytes == stats.active_bytes);
+  REQUIRE(stats.peak_managed_bytes == stats.managed_bytes);
+  REQUIRE(stats.peak_active_bytes == stats.active_bytes);
   at->peak_active = stats.active_bytes;
   at->peak_managed = stats.managed_bytes;
 }
@@ -101,7 +101,7 @@ void model_do_dump(model *it, const model_call *call)
   FILE *file = open_memstream(&text, &length);
   model_require_success(it, file ? clp_arena_dump(it->allocator, file) : CLP_IO_ERROR);
   (void)fclose(file);
-  model_require(it, length > 2 && text[0] == '{');
+  REQUIRE(length > 2 && text[0] == '{');
   free(text);
 }
 

@@ -116,11 +116,11 @@ typedef struct model {
   size_t asked; /* bytes that the allocation at work asks for */
 } model;
 
-/** Ends the process with what does not hold, unless it holds. */
-#define model_require(it, condition)                                                               \
+/** Ends the process with what does not hold, unless it holds; of the program `it`. */
+#define REQUIRE(condition)                                                                         \
   do {                                                                                             \
     if (!(condition))                                                                              \
-      model_fail((it), __FILE__, __LINE__, #condition);                                            \
+      model_fail(it, __FILE__, __LINE__, #condition);                                              \
   } while (0)
 _Noreturn void model_fail(const model *it, const char *file, int line, const char *what);
 
@@ -144,7 +144,7 @@ extern void (*model_in_library)(bool is_inside);
 extern void (*model_outside)(bool is_outside);
 
 /** The value of a call of the library. */
-#define MODEL_LIBRARY(call)                                                                        \
+#define LIB(call)                                                                                  \
   __extension__({                                                                                  \
     if (model_in_library)                                                                          \
       model_in_library(true);                                                                      \

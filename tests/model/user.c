@@ -37,8 +37,7 @@ static void check_content(model *it, const model_slot *slot)
 {
   const unsigned char *content = slot->bytes ? content_of(it, slot) : NULL;
   if (content)
-    model_require(it,
-                  content[0] == slot->pattern && !memcmp(content, content + 1, slot->bytes - 1));
+    REQUIRE(content[0] == slot->pattern && !memcmp(content, content + 1, slot->bytes - 1));
 }
 
 /* The new buffer is all within one block or part that the device gave, and shares no byte with a
@@ -50,13 +49,12 @@ static void check_place(model *it, const model_slot *new)
   if (!new->memory)
     return;
   if (it->is_fake)
-    model_require(it, clpt_late_content(&it->device, new->memory, new->capacity));
+    REQUIRE(clpt_late_content(&it->device, new->memory, new->capacity));
   for (const model_slot *other = it->slots; other < it->slots + MODEL_SLOTS; other++) {
     if (other == new || !other->buffer || !other->memory)
       continue;
     size_t other_reach = is_opaque ? 1 : other->capacity;
-    model_require(it, new->memory + reach <= other->memory ||
-                          other->memory + other_reach <= new->memory);
+    REQUIRE(new->memory + reach <= other->memory || other->memory + other_reach <= new->memory);
   }
 }
 
@@ -91,7 +89,7 @@ void model_do_read(model *it, const model_call *call)
   int stream = call->stream;
   if (!it->has_streams || !slot->buffer || !slot->memory || !slot->is_written)
     return;
-  clp_status status = MODEL_LIBRARY(clp_buffer_record_use(slot->buffer, it->streams[stream]));
+  clp_status status = LIB(clp_buffer_record_use(slot->buffer, it->streams[stream]));
   model_require_success(it, status);
   if (!status)
     slot->noted |= 1u << stream;
@@ -113,7 +111,7 @@ static unsigned host_waits(const model *it)
 static void check_host(const model *it, unsigned waits_before)
 {
   if (!it->can_run_out && !it->may_fail && !it->config->arena)
-    model_require(it, host_waits(it) == waits_before);
+    REQUIRE(host_waits(it) == waits_before);
 }
 
 /* --- buffers --- */
@@ -127,24 +125,24 @@ static bool tells_parts(const model *it, const model_slot *slot)
 /* As users do who try for a hit first, or as the others. */
 static clp_status ask(model *it, clp_pool *pool, size_t bytes, clp_stream stream, clp_buffer **out)
 {
-  bool is_served = it->config->tries &&
-                   (stream ? MODEL_LIBRARY(clp_pool_try_allocate_on(pool, bytes, stream, out))
-                           : MODEL_LIBRARY(clp_pool_try_allocate(pool, bytes, out)));
-  model_require(it, is_served == (*out != NULL));
+  bool is_served =
+      it->config->tries && (stream ? LIB(clp_pool_try_allocate_on(pool, bytes, stream, out))
+                                   : LIB(clp_pool_try_allocate(pool, bytes, out)));
+  REQUIRE(is_served == (*out != NULL));
   if (is_served)
     return CLP_SUCCESS;
-  return stream ? MODEL_LIBRARY(clp_pool_allocate_on(pool, bytes, stream, out))
-                : MODEL_LIBRARY(clp_pool_allocate(pool, bytes, out));
+  return stream ? LIB(clp_pool_allocate_on(pool, bytes, stream, out))
+                : LIB(clp_pool_allocate(pool, bytes, out));
 }
 
 static void check_buffer(model *it, const model_slot *slot, clp_pool *pool)
 {
-  model_require(it, clp_buffer_size(slot->buffer) == slot->bytes);
-  model_require(it, slot->capacity >= slot->bytes);
-  model_require(it, !it->config->max_block_bytes || slot->bytes <= it->config->max_block_bytes);
-  model_require(it, it->config->device != MODEL_HOST || slot->memory % 64 == 0);
-  model_require(it, (slot->memory == 0) == (slot->bytes == 0));
-  model_require(it, clp_buffer_pool(slot->buffer) == pool);
+  REQUIRE(clp_buffer_size(slot->buffer) == slot->bytes);
+  REQUIRE(slot->capacity >= slot->bytes);
+  REQUIRE(!it->config->max_block_bytes || slot->bytes <= it->config->max_block_bytes);
+  REQUIRE(it->config->device != MODEL_HOST || slot->memory % 64 == 0);
+  REQUIRE((slot->memory == 0) == (slot->bytes == 0));
+  REQUIRE(clp_buffer_pool(slot->buffer) == pool);
   check_place(it, slot);
 }
 
@@ -170,10 +168,10 @@ void model_do_allocate(model *it, const model_call *call)
   from->reactions += it->device.refusals != refusals;
   if (bytes && from->largest_asked < model_block_bytes(it, pool, bytes))
     from->largest_asked = model_block_bytes(it, pool, bytes);
-  model_require(it, !status == (buffer != NULL));
+  REQUIRE(!status == (buffer != NULL));
   if (status) {
     const clp_error *last = clp_last_error();
-    model_require(it, last->status == status && last->message[0] != '\0');
+    REQUIRE(last->status == status && last->message[0] != '\0');
     model_check_refusal(it, pool, bytes, status);
     return;
   }
@@ -218,10 +216,10 @@ static void release_again(model *it, clp_buffer *buffer)
 {
   clpt_late_run_all(&it->device);
   for (unsigned tries = 0; tries < 50; tries++) {
-    clp_status status = MODEL_LIBRARY(clp_buffer_release(buffer));
+    clp_status status = LIB(clp_buffer_release(buffer));
     if (!status)
       return;
-    model_require(it, status != CLP_ALREADY_RELEASED);
+    REQUIRE(status != CLP_ALREADY_RELEASED);
     model_require_success(it, status);
   }
 }
@@ -230,7 +228,7 @@ static void release_again(model *it, clp_buffer *buffer)
 static void give_back_refused(model *it, unsigned pool)
 {
   it->device.failing = 0;
-  model_require(it, MODEL_LIBRARY(clp_pool_free_held(it->pools[pool].pool)) == CLP_SUCCESS);
+  REQUIRE(!LIB(clp_pool_free_held(it->pools[pool].pool)));
 }
 
 void model_do_release(model *it, const model_call *call)
@@ -254,9 +252,8 @@ void model_do_release(model *it, const model_call *call)
   slot->buffer = NULL;
   model_phase phase = it->phase;
   it->phase = MODEL_IDLE;
-  clp_status status = stream < 0
-                          ? MODEL_LIBRARY(clp_buffer_release(buffer))
-                          : MODEL_LIBRARY(clp_buffer_release_on(buffer, it->streams[stream]));
+  clp_status status = stream < 0 ? LIB(clp_buffer_release(buffer))
+                                 : LIB(clp_buffer_release_on(buffer, it->streams[stream]));
   it->phase = phase;
   model_require_success(it, status);
   if (status)
@@ -270,10 +267,10 @@ void model_do_release(model *it, const model_call *call)
     give_back_refused(it, released.pool);
   model_held_add(it, &released, on);
   if (!status) {
-    model_require(it, MODEL_LIBRARY(clp_buffer_release(buffer)) == CLP_ALREADY_RELEASED);
-    model_require(it, !MODEL_LIBRARY(clp_buffer_try_release(buffer)));
-    model_require(it, !it->has_streams || MODEL_LIBRARY(clp_buffer_record_use(
-                                              buffer, it->streams[1])) == CLP_ALREADY_RELEASED);
+    REQUIRE(LIB(clp_buffer_release(buffer)) == CLP_ALREADY_RELEASED);
+    REQUIRE(!LIB(clp_buffer_try_release(buffer)));
+    REQUIRE(!it->has_streams ||
+            LIB(clp_buffer_record_use(buffer, it->streams[1])) == CLP_ALREADY_RELEASED);
   }
 }
 
@@ -289,7 +286,7 @@ void model_do_bind(model *it, const model_call *call)
     if (slot->readers & 1u << reader)
       order(it, reader, stream);
   slot->readers = 0;
-  clp_status status = MODEL_LIBRARY(clp_buffer_bind(slot->buffer, it->streams[stream]));
+  clp_status status = LIB(clp_buffer_bind(slot->buffer, it->streams[stream]));
   model_require_success(it, status);
   if (status)
     return;
@@ -302,7 +299,7 @@ void model_do_unbind(model *it, const model_call *call)
   model_slot *slot = &it->slots[call->slot];
   if (!it->has_streams || !slot->buffer)
     return;
-  clp_status status = MODEL_LIBRARY(clp_buffer_unbind(slot->buffer));
+  clp_status status = LIB(clp_buffer_unbind(slot->buffer));
   model_require_success(it, status);
   if (status || slot->bound < 0)
     return;
@@ -318,10 +315,10 @@ void model_do_without_pool(model *it, const model_call *call)
   model_slot block = {.bytes = bytes, .capacity = bytes};
   if (it->has_streams)
     return;
-  clp_status status = MODEL_LIBRARY(clp_allocator_allocate(it->allocator, bytes, &block.memory));
-  model_require(it, (status == CLP_SUCCESS && bytes > 0) == (block.memory != 0));
+  clp_status status = LIB(clp_allocator_allocate(it->allocator, bytes, &block.memory));
+  REQUIRE((status == CLP_SUCCESS && bytes > 0) == (block.memory != 0));
   bool is_bounded = it->config->capacity || it->config->max_block_bytes;
-  model_require(it, !status || it->may_fail || is_bounded);
+  REQUIRE(!status || it->may_fail || is_bounded);
   if (!block.memory)
     return;
   if (tells_parts(it, &block))
@@ -334,7 +331,7 @@ void model_do_without_pool(model *it, const model_call *call)
   it->device.failing = 0;
   if (tells_parts(it, &block))
     clpt_late_close(&it->device, block.memory, bytes);
-  model_require(it, MODEL_LIBRARY(clp_allocator_free(it->allocator, block.memory, bytes)) == 0);
+  REQUIRE(LIB(clp_allocator_free(it->allocator, block.memory, bytes)) == 0);
   it->device.failing = failing;
 }
 
@@ -348,7 +345,7 @@ void model_do_mark_stream(model *it, const model_call *call)
     return;
   const clpt_late_stream *marked = it->streams[stream];
   uint64_t position = marked->given;
-  clp_status status = MODEL_LIBRARY(clp_pool_mark_stream(at->pool, it->streams[stream]));
+  clp_status status = LIB(clp_pool_mark_stream(at->pool, it->streams[stream]));
   model_require_success(it, status);
   if (status || at->mark_count == MODEL_MARKS_MAX)
     return;
@@ -399,11 +396,10 @@ void model_do_replace_stream(model *it, const model_call *call)
     return;
   for (unsigned pool = 0; pool < it->pool_count; pool++) {
     clp_status expected = forgetting(it, pool, stream);
-    clp_status status =
-        MODEL_LIBRARY(clp_pool_forget_stream(it->pools[pool].pool, it->streams[stream]));
+    clp_status status = LIB(clp_pool_forget_stream(it->pools[pool].pool, it->streams[stream]));
     if (status != expected)
       model_require_success(it, status);
-    model_require(it, !expected || status);
+    REQUIRE(!expected || status);
     is_forgotten = is_forgotten && !status;
     if (!status)
       model_held_forget(it, pool, stream);
