@@ -515,10 +515,9 @@ static void be_child(crowd_member *self)
 
 /* Not under a sanitizer or valgrind: the child of a process with threads has what these keep for
  * themselves, such as the locks of their malloc, as it was at the fork, and may wait for ever. */
-static clp_status call_fork(crowd_member *self, crowd_pool *unused)
+static clp_status fork_once(crowd_member *self)
 {
   int status = 0;
-  (void)unused;
   if (CLPT_SANITIZED || RUNNING_ON_VALGRIND || self->is_cancelled ||
       atomic_fetch_add(&self->all->forks, 1) >= FORKS)
     return CLP_SUCCESS; /* waitpid is a cancellation point */
@@ -538,52 +537,6 @@ static size_t some_bytes(crowd_member *self)
   return below(self, plan->threads * plan->kept * plan->most_bytes);
 }
 
-static clp_status call_get_stats(crowd_member *self, crowd_pool *pool)
-{
-  return crowd_check_at_work(self, pool);
-}
-
-static clp_status call_free_held(crowd_member *self, crowd_pool *pool)
-{
-  (void)self;
-  return clp_pool_free_held(pool->pool);
-}
-
-static clp_status call_trim_to(crowd_member *self, crowd_pool *pool)
-{
-  return clp_pool_trim_to(pool->pool, some_bytes(self));
-}
-
-static clp_status call_trim_idle(crowd_member *self, crowd_pool *pool)
-{
-  return clp_pool_trim_idle(pool->pool, below(self, 3));
-}
-
-static clp_status call_free_all_held(crowd_member *self, crowd_pool *pool)
-{
-  (void)self, (void)pool;
-  return clp_free_all_held();
-}
-
-static clp_status call_set_limit(crowd_member *self, crowd_pool *pool)
-{
-  return clp_pool_set_limit(pool->pool, below(self, 2) == 0 ? 0 : some_bytes(self));
-}
-
-static clp_status call_reset_peaks(crowd_member *self, crowd_pool *pool)
-{
-  (void)self;
-  return clp_pool_reset_peaks(pool->pool);
-}
-
-static clp_status call_stop_holding(crowd_member *self, crowd_pool *pool)
-{
-  if (below(self, 50) > 0)
-    return CLP_SUCCESS;
-  atomic_store(&pool->has_stopped_holding, true);
-  return clp_pool_stop_holding(pool->pool);
-}
-
 static clp_status create_pool(crowd *all, clp_pool **pool)
 {
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
@@ -594,28 +547,21 @@ static clp_status create_pool(crowd *all, clp_pool **pool)
   return clp_pool_create(all->allocator, &options, pool);
 }
 
-static clp_status call_own_pool(crowd_member *self, crowd_pool *unused)
+static clp_status use_own(crowd_member *self)
 {
   clp_pool *pool = NULL;
   clp_status status = create_pool(self->all, &pool);
-  (void)unused;
   for (int i = 0; i < 6 && pool && self->count < self->all->plan.kept; i++)
     take(self, pool, -1);
   clp_pool_release(pool);
   return status;
 }
 
-static clp_status call_mark_stream(crowd_member *self, crowd_pool *pool)
-{
-  return clp_pool_mark_stream(pool->pool, own_stream(self));
-}
-
 /* Blocks that the stream was the last to use are released before, but its work goes on. */
-static clp_status call_forget_stream(crowd_member *self, crowd_pool *unused)
+static clp_status forget_stream(crowd_member *self)
 {
   crowd *all = self->all;
   clp_stream *place = &self->streams[below(self, all->plan.streams)];
-  (void)unused;
   for (size_t i = self->count; i-- > 0;)
     if (self->kept[i].stream == *place) {
       crowd_block block = pull_out(self, i);
@@ -630,13 +576,43 @@ static clp_status call_forget_stream(crowd_member *self, crowd_pool *unused)
   return CLP_SUCCESS;
 }
 
+static clp_status call_on(crowd_member *self, crowd_pool *it, crowd_call call)
+{
+  switch (call) {
+  case CROWD_get_stats:
+    return crowd_check_at_work(self, it);
+  case CROWD_free_held:
+    return clp_pool_free_held(it->pool);
+  case CROWD_trim_to:
+    return clp_pool_trim_to(it->pool, some_bytes(self));
+  case CROWD_set_limit:
+    return clp_pool_set_limit(it->pool, below(self, 2) == 0 ? 0 : some_bytes(self));
+  case CROWD_reset_peaks:
+    return clp_pool_reset_peaks(it->pool);
+  case CROWD_stop_holding:
+    if (below(self, 50) > 0)
+      return CLP_SUCCESS;
+    atomic_store(&it->has_stopped_holding, true);
+    return clp_pool_stop_holding(it->pool);
+  case CROWD_own_pool:
+    return use_own(self);
+  case CROWD_fork:
+    return fork_once(self);
+  case CROWD_mark_stream:
+    return clp_pool_mark_stream(it->pool, own_stream(self));
+  case CROWD_forget_stream:
+    return forget_stream(self);
+  case CROWD_trim_idle:
+    return clp_pool_trim_idle(it->pool, below(self, 3));
+  default:
+    return clp_free_all_held();
+  }
+}
+
 static void call_any(crowd_member *self)
 {
-  static const struct {
-    const char *name;
-    clp_status (*run)(crowd_member *self, crowd_pool *pool);
-  } calls[] = {
-#define X(name) {#name, call_##name},
+  static const char *const names[] = {
+#define X(name) #name,
       CROWD_CALLS(X)
 #undef X
   };
@@ -646,7 +622,7 @@ static void call_any(crowd_member *self)
   do {
     call = (crowd_call)below(self, CROWD_CALL_COUNT);
   } while (!crowd_has(all, call));
-  (void)crowd_note(all, calls[call].name, calls[call].run(self, pool));
+  (void)crowd_note(all, names[call], call_on(self, pool, call));
 }
 
 /* --- threads --- */

@@ -27,8 +27,16 @@ enum {
 /* What a case needs, as bits; IN_ORDER: all streams are in order. */
 enum { HOME = 1, NO_HOME = 2, IN_ORDER = 4, CAN_DROP = 8, NO_ARENA = 16 };
 
+/* clang-format off */
+typedef enum act {
+  END, GATE_STREAM, OPEN_STREAM, SEE_HELD_UP, ORDER, READ_BUFFER, USE_BUFFER, TAKE_BUFFER,
+  TAKE_DONE, RELEASE_BUFFER, RECORD_USE, BIND_BUFFER, UNBIND_BUFFER, BE_CALM, SEE_QUIET,
+  GIVE_MEMORY_BACK, REFUSE_MEMORY, SEE_WAITED, FORGET_STREAM, DROP_STREAM
+} act;
+/* clang-format on */
+
 typedef struct order_step {
-  void (*act)(const struct order_step *step);
+  act act;
   int buffer, stream, other; /* `other` is a stream, or the buffer whose block is meant */
   unsigned when, count;
   bool unordered; /* by the call that names no stream */
@@ -167,34 +175,7 @@ static bool applies(const order_step *step)
   return step->when & is;
 }
 
-/* --- steps: streams and work --- */
-
-static void gate(const order_step *step)
-{
-  run.gates[step->stream] = backend->gate(run.is.streams[step->stream]);
-}
-
-static void open_stream(const order_step *step)
-{
-  open_gate((size_t)step->stream);
-  backend->finish(run.is.streams[step->stream]);
-}
-
-static void see_held_up(const order_step *step)
-{
-  clp_stream stream = run.is.streams[step->stream];
-  if (applies(step))
-    ck_assert(backend->is_held_up(stream));
-  else if (backend->looks == 1)
-    ck_assert(!backend->is_held_up(stream));
-  else if (run.is.are_apart)
-    backend->finish(stream); /* else it hangs */
-}
-
-static void order(const order_step *step)
-{
-  backend->order(run.is.streams[step->other], run.is.streams[step->stream]);
-}
+/* --- steps --- */
 
 /* Gives the stream a look at the buffer, which is checked at the end. */
 static void read_slot(const order_slot *it, int stream)
@@ -210,11 +191,6 @@ static void read_slot(const order_slot *it, int stream)
     free(words);
 }
 
-static void read_buffer(const order_step *step)
-{
-  read_slot(&run.slots[step->buffer], step->stream);
-}
-
 static void use(const order_step *step)
 {
   order_slot *used = &run.slots[step->buffer];
@@ -223,8 +199,6 @@ static void use(const order_step *step)
   backend->write(run.is.streams[step->stream], used->buffer, used->word);
   read_slot(used, step->stream);
 }
-
-/* --- steps: buffers --- */
 
 static clp_buffer *allocate(const order_step *step)
 {
@@ -297,37 +271,6 @@ static void release(const order_step *step)
   ck_assert_uint_eq(clpt_stats(run.pool).active_blocks, active - 1); /* done or not */
 }
 
-static void record(const order_step *step)
-{
-  clpt_ok(clp_buffer_record_use(run.slots[step->buffer].buffer, run.is.streams[step->stream]));
-}
-
-static void bind_buffer(const order_step *step)
-{
-  clpt_ok(clp_buffer_bind(run.slots[step->buffer].buffer, run.is.streams[step->stream]));
-}
-
-static void unbind(const order_step *step)
-{
-  run.host_waits = 0;
-  clpt_ok(clp_buffer_unbind(run.slots[step->buffer].buffer));
-  ck_assert_uint_ge(run.host_waits, 1);
-}
-
-/* --- steps: the pool and the device --- */
-
-static void calm(const order_step *step)
-{
-  (void)step;
-  run.calls = 0;
-}
-
-static void see_quiet(const order_step *step)
-{
-  (void)step;
-  ck_assert_uint_eq(run.calls, 0);
-}
-
 enum { FREE, TRIM, STOP, END_POOL };
 
 static void end_pool(void)
@@ -357,31 +300,84 @@ static void give_back(const order_step *step)
     ck_assert_uint_ge(run.host_waits, 1);
 }
 
-static void refuse(const order_step *step)
+static void forget(clp_stream *stream, int number)
 {
-  run.host_waits = 0;
-  run.refusals = step->count;
-}
-
-static void see_waited(const order_step *step)
-{
-  (void)step;
-  ck_assert_uint_ge(run.host_waits, 1);
-  ck_assert_uint_eq(clpt_stats(run.pool).out_of_memory_reactions, 1);
-}
-
-static void forget(const order_step *step)
-{
-  clp_stream *stream = &run.is.streams[step->stream];
   clpt_ok_quietly(clp_pool_forget_stream(run.pool, *stream));
-  run.gates[CLPT_ORDER_STREAMS + run.gate_count++] = run.gates[step->stream];
-  run.gates[step->stream] = NULL;
+  run.gates[CLPT_ORDER_STREAMS + run.gate_count++] = run.gates[number];
+  run.gates[number] = NULL;
   *stream = backend->renew(*stream);
 }
 
-static void drop(const order_step *step)
+static void do_step(const order_step *step)
 {
-  backend->drop(run.is.streams[step->stream]);
+  clp_stream *stream = &run.is.streams[step->stream];
+  clp_buffer *buffer = run.slots[step->buffer].buffer;
+  switch (step->act) {
+  case GATE_STREAM:
+    run.gates[step->stream] = backend->gate(*stream);
+    break;
+  case OPEN_STREAM:
+    open_gate((size_t)step->stream);
+    backend->finish(*stream);
+    break;
+  case SEE_HELD_UP:
+    if (applies(step) || backend->looks == 1)
+      ck_assert_int_eq(backend->is_held_up(*stream), applies(step));
+    else if (run.is.are_apart)
+      backend->finish(*stream); /* else it hangs */
+    break;
+  case ORDER:
+    backend->order(run.is.streams[step->other], *stream);
+    break;
+  case READ_BUFFER:
+    read_slot(&run.slots[step->buffer], step->stream);
+    break;
+  case USE_BUFFER:
+    use(step);
+    break;
+  case TAKE_BUFFER:
+    take(step);
+    break;
+  case TAKE_DONE:
+    take_done(step);
+    break;
+  case RELEASE_BUFFER:
+    release(step);
+    break;
+  case RECORD_USE:
+    clpt_ok(clp_buffer_record_use(buffer, *stream));
+    break;
+  case BIND_BUFFER:
+    clpt_ok(clp_buffer_bind(buffer, *stream));
+    break;
+  case UNBIND_BUFFER:
+    run.host_waits = 0;
+    clpt_ok(clp_buffer_unbind(buffer));
+    ck_assert_uint_ge(run.host_waits, 1);
+    break;
+  case BE_CALM:
+    run.calls = 0;
+    break;
+  case SEE_QUIET:
+    ck_assert_uint_eq(run.calls, 0);
+    break;
+  case GIVE_MEMORY_BACK:
+    give_back(step);
+    break;
+  case REFUSE_MEMORY:
+    run.host_waits = 0;
+    run.refusals = step->count;
+    break;
+  case SEE_WAITED:
+    ck_assert_uint_ge(run.host_waits, 1);
+    ck_assert_uint_eq(clpt_stats(run.pool).out_of_memory_reactions, 1);
+    break;
+  case FORGET_STREAM:
+    forget(stream, step->stream);
+    break;
+  default:
+    backend->drop(*stream);
+  }
 }
 
 #include "order_cases.h"
@@ -450,7 +446,7 @@ static void run_case(const order_case *it, int variant, unsigned flags)
   start();
   if (can_run()) {
     for (const order_step *step = it->steps; step->act; step++)
-      step->act(step);
+      do_step(step);
     finish();
   }
   end_pool();
