@@ -565,7 +565,7 @@ check-plants:
 
 # --- Fuzzing: each target with libFuzzer, or else as a test over its corpus -----------------------
 
-fuzz_targets = tests/fuzz/fuzz_limit
+fuzz_targets =
 if TOOL
 fuzz_targets += tests/fuzz/fuzz_costs tests/fuzz/fuzz_trace
 endif
@@ -575,7 +575,6 @@ endif
 tests_fuzz_fuzz_model_SOURCES = tests/fuzz/fuzz_model.c tests/fuzz/fuzz.h $(fuzz_driver) \
 	$(model_sources)
 tests_fuzz_fuzz_costs_SOURCES = tests/fuzz/fuzz_costs.c tests/fuzz/fuzz.h $(fuzz_driver)
-tests_fuzz_fuzz_limit_SOURCES = tests/fuzz/fuzz_limit.c tests/fuzz/fuzz.h $(fuzz_driver)
 tests_fuzz_fuzz_trace_SOURCES = tests/fuzz/fuzz_trace.c tests/fuzz/fuzz.h $(fuzz_driver)
 EXTRA_DIST += tests/fuzz/corpus
 
@@ -584,7 +583,6 @@ tests_fuzz_fuzz_model_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS) $(WRAP_LDFLAGS) 
 if FUZZING
 EXTRA_PROGRAMS += $(fuzz_targets)
 tests_fuzz_fuzz_costs_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
-tests_fuzz_fuzz_limit_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_trace_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 
 # New inputs that reach further are collected in fuzz-corpus/; what crashes stays there, too.
