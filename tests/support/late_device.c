@@ -45,15 +45,20 @@ static void wrong_locked(late *it, const char *what)
     (void)snprintf(it->wrong, sizeof(it->wrong), "%s", what);
 }
 
-static void lock(late *it)
+static pthread_mutex_t *lock(late *it)
 {
   pthread_mutex_lock(&it->lock);
+  return &it->lock;
 }
 
-static void unlock(late *it)
+static void unlock(pthread_mutex_t *const *locked)
 {
-  pthread_mutex_unlock(&it->lock);
+  pthread_mutex_unlock(*locked);
 }
+
+/* Has the device's lock to the end of the function. */
+#define LOCKED(it)                                                                                 \
+  __attribute__((cleanup(unlock), unused)) pthread_mutex_t *const locked_ = lock(it)
 
 /* --- streams --- */
 
@@ -235,13 +240,11 @@ static void unite_locked(late *it, clp_memory memory, size_t bytes)
 
 unsigned char *clpt_late_content(late *it, clp_memory memory, size_t bytes)
 {
-  unsigned char *content = NULL;
-  lock(it);
-  for (const clpt_late_block *block = it->blocks; block && !content; block = block->next)
+  LOCKED(it);
+  for (const clpt_late_block *block = it->blocks; block; block = block->next)
     if (block->memory == memory && !block->leaving && block->bytes >= bytes)
-      content = block->content;
-  unlock(it);
-  return content;
+      return block->content;
+  return NULL;
 }
 
 /* --- work on blocks --- */
@@ -337,7 +340,7 @@ static clp_status begin(late *it, clpt_late_call call)
     it->outside(true);
   if (it->on_call)
     it->on_call(it, call);
-  lock(it);
+  pthread_mutex_lock(&it->lock);
   it->calls[call]++;
   note_locked(it, letters[call]);
   if (it->destroyed > 0)
@@ -350,7 +353,7 @@ static clp_status end(late *it, clp_status status)
   clpt_fault fault = it->fault;
   if (status)
     note_locked(it, '!');
-  unlock(it);
+  pthread_mutex_unlock(&it->lock);
   if (it->outside)
     it->outside(false);
   if (status && fault.message)
@@ -427,10 +430,8 @@ static clp_status device_unsplit(void *self, clp_memory part, size_t bytes)
 
 static void device_destroy(void *self)
 {
-  late *it = self;
-  lock(it);
-  it->destroyed++;
-  unlock(it);
+  LOCKED(self);
+  ((late *)self)->destroyed++;
 }
 
 /* --- the allocator: streams and marks --- */
@@ -612,20 +613,18 @@ void clpt_late_without_streams(late *it)
 
 void clpt_late_open(late *it, clp_memory memory, size_t bytes)
 {
-  lock(it);
+  LOCKED(it);
   const clpt_late_block *whole = it->blocks;
   while (whole && (whole->whole || whole->leaving || memory - whole->memory >= whole->bytes))
     whole = whole->next;
   if (!whole || split_locked(it, whole->memory, memory - whole->memory, bytes) != memory)
     wrong_locked(it, "a block that is no part of the device's memory");
-  unlock(it);
 }
 
 void clpt_late_close(late *it, clp_memory memory, size_t bytes)
 {
-  lock(it);
+  LOCKED(it);
   unite_locked(it, memory, bytes);
-  unlock(it);
 }
 
 clp_allocator *clpt_late_allocator(late *it)
@@ -638,28 +637,25 @@ clp_allocator *clpt_late_allocator(late *it)
 unsigned clpt_late_all_calls(late *it)
 {
   unsigned calls = 0;
-  lock(it);
+  LOCKED(it);
   for (size_t call = 0; call < CLPT_LATE_CALLS; call++)
     calls += it->calls[call];
-  unlock(it);
   return calls;
 }
 
 void clpt_late_clear(late *it)
 {
-  lock(it);
+  LOCKED(it);
   memset(it->calls, 0, sizeof(it->calls));
   memset(it->trace, 0, sizeof(it->trace));
-  unlock(it);
 }
 
 unsigned clpt_late_retains(late *it)
 {
   unsigned retains = 0;
-  lock(it);
+  LOCKED(it);
   for (const clpt_late_stream *stream = it->streams.newest; stream; stream = stream->next)
     retains += stream->retains;
-  unlock(it);
   return retains;
 }
 
@@ -705,24 +701,21 @@ void clpt_late_end(late *it)
 
 clp_stream clpt_late_stream_new(late *it)
 {
-  lock(it);
-  clp_stream stream = add_stream_locked(it);
-  unlock(it);
-  return stream;
+  LOCKED(it);
+  return add_stream_locked(it);
 }
 
 void clpt_late_stream_drop(late *it, clp_stream stream)
 {
-  lock(it);
+  LOCKED(it);
   ((clpt_late_stream *)stream)->users--;
-  unlock(it);
 }
 
 /* The work that is left goes on at another address, and so does who waits for it. */
 void clpt_late_stream_destroy(late *it, clp_stream stream)
 {
   clpt_late_stream *destroyed = stream, *rest = destroyed;
-  lock(it);
+  LOCKED(it);
   if (destroyed->retains > 0)
     wrong_locked(it, "a stream destroyed that the library needs");
   destroyed->users = destroyed->retains = 0;
@@ -741,52 +734,47 @@ void clpt_late_stream_destroy(late *it, clp_stream stream)
   for (clpt_late_mark *mark = it->marks; mark; mark = mark->next)
     if (mark->at.stream == destroyed)
       mark->at.stream = rest;
-  unlock(it);
 }
 
-static void lock_for_user(late *it, const clpt_late_stream *stream)
+static void check_user_locked(late *it, const clpt_late_stream *stream)
 {
-  lock(it);
   if (stream->users == 0)
     wrong_locked(it, "the test uses a stream that it dropped");
 }
 
 void clpt_late_write(late *it, clp_stream stream, clp_memory memory)
 {
-  lock_for_user(it, stream);
+  LOCKED(it);
+  check_user_locked(it, stream);
   use_locked(it, stream, find_locked(it, memory), run_write);
-  unlock(it);
 }
 
 void clpt_late_read(late *it, clp_stream stream, clp_memory memory)
 {
-  lock_for_user(it, stream);
+  LOCKED(it);
+  check_user_locked(it, stream);
   use_locked(it, stream, find_locked(it, memory), run_read);
-  unlock(it);
 }
 
 void clpt_late_order(late *it, clp_stream earlier, clp_stream later)
 {
-  lock_for_user(it, later);
+  LOCKED(it);
+  check_user_locked(it, later);
   give_locked(later, (clpt_late_work){.after = end_of(earlier)});
-  unlock(it);
 }
 
 void clpt_late_finish(late *it, clp_stream stream)
 {
-  lock(it);
+  LOCKED(it);
   reach_locked(end_of(stream));
-  unlock(it);
 }
 
 /* --- time --- */
 
 bool clpt_late_step(late *it, clp_stream stream)
 {
-  lock(it);
-  bool has_stepped = step_locked(stream);
-  unlock(it);
-  return has_stepped;
+  LOCKED(it);
+  return step_locked(stream);
 }
 
 void clpt_late_run(late *it, clp_stream stream)
@@ -799,35 +787,31 @@ void clpt_late_run(late *it, clp_stream stream)
 bool clpt_late_step_any(late *it, clpt_chance *chance)
 {
   size_t count = 0;
-  bool has_stepped = false;
-  lock(it);
+  LOCKED(it);
   for (clpt_late_stream *stream = it->streams.newest; stream; stream = stream->next)
     count++;
   clpt_late_stream *stream = it->streams.newest;
   size_t skip = count > 0 ? (size_t)clpt_chance_below(chance, count) : 0;
-  for (size_t i = 0; !has_stepped && i < skip + count; i++) {
-    has_stepped = i >= skip && step_locked(stream);
+  for (size_t i = 0; i < skip + count; i++) {
+    if (i >= skip && step_locked(stream))
+      return true;
     stream = stream->next ? stream->next : it->streams.newest;
   }
-  unlock(it);
-  return has_stepped;
+  return false;
 }
 
 void clpt_late_run_all(late *it)
 {
-  lock(it);
+  LOCKED(it);
   for (clpt_late_stream *stream = it->streams.newest; stream;)
     stream = step_locked(stream) ? it->streams.newest : stream->next;
-  unlock(it);
 }
 
 size_t clpt_late_left(late *it, clp_stream stream)
 {
   const clpt_late_stream *asked = stream;
-  lock(it);
-  size_t left = (size_t)(asked->given - asked->done);
-  unlock(it);
-  return left;
+  LOCKED(it);
+  return (size_t)(asked->given - asked->done);
 }
 
 bool clpt_late_is_held_up(late *it, clp_stream stream)
