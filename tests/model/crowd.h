@@ -28,20 +28,31 @@ enum { CROWD_HOST, CROWD_SIMULATED, CROWD_LATE, CROWD_BACKENDS };
 /* CROWD_BIN_EDGES: what the blocks of a bin have, or a byte more or less. */
 enum { CROWD_ONE_SIZE, CROWD_FEW_SIZES, CROWD_BIN_EDGES, CROWD_ANY_SIZE, CROWD_SIZES };
 
-/** What threads do besides allocating and releasing. */
+/* clang-format off */
+/** What threads do besides allocating and releasing; own_pool: make a pool, and end it while its
+ * buffers are in use. */
 #define CROWD_CALLS(X)                                                                             \
-  X(get_stats)                                                                                     \
-  X(free_held)                                                                                     \
-  X(trim_to)                                                                                       \
-  X(set_limit)                                                                                     \
-  X(reset_peaks)                                                                                   \
-  X(stop_holding)                                                                                  \
-  X(own_pool) /* make a pool, and end it while its buffers are in use */                           \
-  X(fork)                                                                                          \
-  X(mark_stream)                                                                                   \
-  X(forget_stream)                                                                                 \
-  X(trim_idle)                                                                                     \
-  X(free_all_held)
+  X(get_stats) X(free_held) X(trim_to) X(set_limit) X(reset_peaks) X(stop_holding) X(own_pool)     \
+  X(fork) X(mark_stream) X(forget_stream) X(trim_idle) X(free_all_held)
+
+/** The settings of a program:
+ *
+ * - seed, backend (CROWD_HOST and so on), is_on_arena, threads, pools
+ * - phases: after each, all threads end, and the figures must be exact; steps of a thread in one
+ * - kept: blocks that a thread keeps at most; sizes (CROWD_ONE_SIZE and so on); most_bytes of one
+ * - leading_bits, reuse_flags; limit of each pool, to begin with; hold: hold_bytes, and 1
+ * - capacity of the device; faults: one in so many of its calls fails; yields: it lets others run
+ * - uses_try: the try_ functions first; uses_zero: also blocks of no bytes; has_hooks, on each pool
+ * - hands_over: blocks go from thread to thread; relays: threads end in the midst of a phase, and
+ *   others go on with their blocks; cancels: some of these end by being cancelled
+ * - streams of each thread, freeing, has_home: of a late device
+ * - calls: 1u << crowd_call, or-ed */
+#define CROWD_PLAN(X)                                                                              \
+  X(seed) X(backend) X(is_on_arena) X(threads) X(pools) X(phases) X(steps) X(kept) X(sizes)        \
+  X(most_bytes) X(leading_bits) X(reuse_flags) X(limit) X(hold) X(capacity) X(faults) X(yields)    \
+  X(uses_try) X(uses_zero) X(has_hooks) X(hands_over) X(relays) X(cancels) X(streams) X(freeing)   \
+  X(has_home) X(calls)
+/* clang-format on */
 
 typedef enum crowd_call {
 #define X(name) CROWD_##name,
@@ -49,35 +60,6 @@ typedef enum crowd_call {
 #undef X
       CROWD_CALL_COUNT
 } crowd_call;
-
-#define CROWD_PLAN(X)                                                                              \
-  X(seed)                                                                                          \
-  X(backend)                                                                                       \
-  X(is_on_arena)                                                                                   \
-  X(threads)                                                                                       \
-  X(pools)                                                                                         \
-  X(phases)     /* after each, all threads end, and the figures must be exact */                   \
-  X(steps)      /* of each thread in a phase */                                                    \
-  X(kept)       /* blocks that a thread keeps at most */                                           \
-  X(sizes)      /* CROWD_ONE_SIZE and so on */                                                     \
-  X(most_bytes) /* of a block */                                                                   \
-  X(leading_bits)                                                                                  \
-  X(reuse_flags)                                                                                   \
-  X(limit)      /* of each pool, to begin with; 0: none */                                         \
-  X(hold)       /* hold_bytes of each pool, and 1; 0: not set */                                   \
-  X(capacity)   /* of the device; 0: none */                                                       \
-  X(faults)     /* one in so many calls of the device fails; 0: none */                            \
-  X(uses_try)   /* the try_ functions first */                                                     \
-  X(uses_zero)  /* also blocks of no bytes */                                                      \
-  X(hands_over) /* blocks go from thread to thread */                                              \
-  X(relays)     /* threads end in the midst of a phase, others go on with their blocks */          \
-  X(cancels)    /* and some of them end by being cancelled */                                      \
-  X(yields)     /* the device lets other threads run */                                            \
-  X(has_hooks)  /* a hook on each pool */                                                          \
-  X(streams)    /* of each thread; those of a late device only */                                  \
-  X(freeing)    /* a clpt_late_freeing */                                                          \
-  X(has_home)   /* unordered use is of a home stream */                                            \
-  X(calls)      /* 1u << crowd_call, or-ed */
 
 typedef struct crowd_plan {
 #define X(name) unsigned long name;

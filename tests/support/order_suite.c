@@ -271,7 +271,7 @@ static void release(const order_step *step)
   ck_assert_uint_eq(clpt_stats(run.pool).active_blocks, active - 1); /* done or not */
 }
 
-enum { FREE, TRIM, STOP, END_POOL };
+enum { FREE, TRIM, END_POOL };
 
 static void end_pool(void)
 {
@@ -287,9 +287,7 @@ static void give_back(const order_step *step)
   if (step->count == END_POOL)
     end_pool();
   else
-    clpt_ok(step->count == FREE   ? clp_pool_free_held(run.pool)
-            : step->count == TRIM ? clp_pool_trim_to(run.pool, 0)
-                                  : clp_pool_stop_holding(run.pool));
+    clpt_ok(step->count == FREE ? clp_pool_free_held(run.pool) : clp_pool_trim_to(run.pool, 0));
   if (run.pool)
     ck_assert_uint_eq(clpt_stats(run.pool).held_blocks, 0);
   if (run.pool && !run.is.on_arena)
