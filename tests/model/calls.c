@@ -2,9 +2,6 @@
 /* The calls of a random program that are about pools, the device and time. */
 #include "model.h"
 
-#include <clpool/arena.h>
-#include <stdlib.h>
-
 /* The callback on_out_of_memory: releases a buffer, while the program has some to spare. */
 bool model_release_some(clp_pool *pool, size_t bytes, void *user_data)
 {
@@ -89,20 +86,6 @@ void model_do_replace_pool(model *it, const model_call *call)
   model_hooks_end(it, (int)call->pool);
   model_end_pool(it, call->pool);
   model_make_pool(it, call->pool);
-}
-
-void model_do_dump(model *it, const model_call *call)
-{
-  char *text = NULL;
-  size_t length = 0;
-  (void)call;
-  if (!it->config->arena)
-    return;
-  FILE *file = open_memstream(&text, &length);
-  model_require_success(it, file ? clp_arena_dump(it->allocator, file) : CLP_IO_ERROR);
-  (void)fclose(file);
-  REQUIRE(length > 2 && text[0] == '{');
-  free(text);
 }
 
 void model_do_hook(model *it, const model_call *call)

@@ -86,7 +86,6 @@ typedef struct model_config {
   X(stop_holding, 1) /* pool */                                                                    \
   X(replace_pool, 3) /* pool: its buffers live on */                                               \
   X(without_pool, 4) /* bytes: straight from the allocator */                                      \
-  X(dump, 1)         /* the arena */                                                               \
   X(fail, 5)         /* value: which calls of the device; slot: after so many, pool: so often */   \
   X(heal, 3)         /* nothing fails any more */
 
