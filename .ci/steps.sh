@@ -97,6 +97,8 @@ valgrind_tests+='$(filter %_failures,$(check_PROGRAMS))'
 step_bare() {
   build --without-opencl --without-libdw
   make -j"$jobs" check TESTS='$(check_PROGRAMS) $(built_checks)'
+  # 10 million calls, each compared with the model.
+  CLPT_PROGRAMS=22000 CK_FORK=no tests/model/test_model
   make -j"$jobs" bench/pair bench/cuda
   bench/pair --rounds=3 --json
   CLPOOL_CUDA_LIBRARY=tests/fakecuda/.libs/libfakecuda.so bench/cuda --rounds=3 --threads=4 --json

@@ -71,15 +71,10 @@ tests_libclptest_a_SOURCES = \
 	tests/support/instrumented.h \
 	tests/support/ladder.c tests/support/ladder.h \
 	tests/support/late_arena.c tests/support/late_arena.h \
-	tests/support/late_blocks.c tests/support/late_blocks.h \
 	tests/support/late_device.c tests/support/late_device.h \
 	tests/support/late_rig.c tests/support/late_rig.h \
-	tests/support/late_streams.c tests/support/late_streams.h \
-	tests/support/late_users.c \
 	tests/support/one_block.c tests/support/one_block.h \
-	tests/support/order_run.h tests/support/order_steps.c \
-	tests/support/order_suite.c tests/support/order_suite.h \
-	tests/support/order_table.c tests/support/order_watch.c \
+	tests/support/order_cases.h tests/support/order_suite.c tests/support/order_suite.h \
 	tests/support/other_process.c tests/support/other_process.h \
 	tests/support/pools.c tests/support/pools.h \
 	tests/support/profiles.c tests/support/profiles.h \
@@ -178,15 +173,7 @@ tests_api_test_status_LDFLAGS = $(failmalloc_link_flags)
 check_PROGRAMS += tests/model/test_crowd
 tests_model_test_crowd_SOURCES = \
 	tests/model/crowd.c tests/model/crowd.h \
-	tests/model/crowd_blocks.c \
-	tests/model/crowd_calls.c \
-	tests/model/crowd_device.c \
-	tests/model/crowd_fork.c \
-	tests/model/crowd_hooks.c \
-	tests/model/crowd_plan.c tests/model/crowd_plan.h \
-	tests/model/crowd_rest.c \
-	tests/model/crowd_streams.c \
-	tests/model/known_faults.h \
+	tests/model/crowd_check.c \
 	tests/model/test_crowd.c
 
 # --- The built-in hooks ---------------------------------------------------------------------------
@@ -209,7 +196,7 @@ check_PROGRAMS += \
 model_sources = \
 	tests/model/calls.c tests/model/draw.c tests/model/program.c tests/model/program.h \
 	tests/model/figures.c tests/model/held.c tests/model/hooks.c tests/model/user.c \
-	tests/model/known_faults.h tests/model/model.h tests/model/run.c
+	tests/model/model.h tests/model/run.c
 trial_sources = $(model_sources) tests/model/trial.c tests/model/trial.h
 model_link_flags = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=nanosleep
 check_PROGRAMS += tests/model/test_model
@@ -222,9 +209,7 @@ tests_model_test_nth_failure_LDFLAGS = $(failmalloc_link_flags) -Wl,--wrap=nanos
 # Attacks: what programs may do to the library at the worst moment.
 check_PROGRAMS += \
 	tests/hostile/test_cancel \
-	tests/hostile/test_forks \
-	tests/hostile/test_inherited \
-	tests/hostile/test_soak
+	tests/hostile/test_inherited
 
 # Some of these look for their own names and lines.
 tests_hooks_test_call_tree_LDFLAGS = $(failmalloc_link_flags)
@@ -548,7 +533,7 @@ check-plants:
 
 # --- Fuzzing: each target with libFuzzer, or else as a test over its corpus -----------------------
 
-fuzz_targets = tests/fuzz/fuzz_limit
+fuzz_targets =
 if TOOL
 fuzz_targets += tests/fuzz/fuzz_costs tests/fuzz/fuzz_trace
 endif
@@ -558,7 +543,6 @@ endif
 tests_fuzz_fuzz_model_SOURCES = tests/fuzz/fuzz_model.c tests/fuzz/fuzz.h $(fuzz_driver) \
 	$(model_sources)
 tests_fuzz_fuzz_costs_SOURCES = tests/fuzz/fuzz_costs.c tests/fuzz/fuzz.h $(fuzz_driver)
-tests_fuzz_fuzz_limit_SOURCES = tests/fuzz/fuzz_limit.c tests/fuzz/fuzz.h $(fuzz_driver)
 tests_fuzz_fuzz_trace_SOURCES = tests/fuzz/fuzz_trace.c tests/fuzz/fuzz.h $(fuzz_driver)
 EXTRA_DIST += tests/fuzz/corpus
 
@@ -567,7 +551,6 @@ tests_fuzz_fuzz_model_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS) $(WRAP_LDFLAGS) 
 if FUZZING
 EXTRA_PROGRAMS += $(fuzz_targets)
 tests_fuzz_fuzz_costs_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
-tests_fuzz_fuzz_limit_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_trace_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 
 # New inputs that reach further are collected in fuzz-corpus/; what crashes stays there, too.
@@ -630,9 +613,9 @@ check-coverage:
 endif
 EXTRA_DIST += tests/support/coverage.sh
 
-# Everything at once for an hour, or CLPT_STRESS_SECONDS.
-soak: tests/hostile/test_soak$(EXEEXT)
-	CLPT_STRESS_SECONDS=$${CLPT_STRESS_SECONDS:-3600} tests/hostile/test_soak$(EXEEXT)
+# All that threads do with pools, for an hour or CLPT_STRESS_SECONDS.
+soak: tests/model/test_crowd$(EXEEXT)
+	CLPT_STRESS_SECONDS=$${CLPT_STRESS_SECONDS:-3600} CK_RUN_CASE=soak tests/model/test_crowd$(EXEEXT)
 .PHONY: check-valgrind check-coverage check-layer check-plants soak
 .PHONY: check-house check-install check-standards check-walk walk
 
