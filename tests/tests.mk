@@ -99,7 +99,6 @@ if HAVE_OPENCL
 tests_libclptest_a_SOURCES += \
 	tests/support/opencl_devices.h \
 	tests/support/opencl_fixture.c tests/support/opencl_fixture.h \
-	tests/support/order_memory.c tests/support/order_memory.h \
 	tests/support/wrap_opencl.c tests/support/wrap_opencl.h
 test_opencl_LIBS = $(OPENCL_LIBS)
 endif
@@ -301,9 +300,6 @@ tests_opencl_test_loader_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) \
 	-Wl,--wrap=dlopen,--wrap=dlsym,--wrap=dlclose,--wrap=dl_iterate_phdr
 tests_opencl_test_order_opencl_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_order_opencl_LDFLAGS = $(wrap_opencl_link_flags)
-tests_opencl_test_order_opencl_SOURCES = \
-	tests/opencl/queues.c tests/opencl/queues.h \
-	tests/opencl/test_order_opencl.c
 tests_opencl_test_pools_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_pools_LDFLAGS = $(wrap_opencl_link_flags)
 endif

@@ -6,10 +6,7 @@
 #include "core/allocator/allocator.h"
 #include "support/failmalloc.h"
 #include "support/host_failures.h"
-#include "support/opencl_fixture.h"
-#include "support/order_memory.h"
 #include "support/pools.h"
-#include "support/suite.h"
 #include "support/wrap_opencl.h"
 
 #include <clpool/opencl.h>
@@ -35,12 +32,13 @@ typedef struct kind {
 #define SVM_FREE     "clEnqueueBarrierWithWaitList clEnqueueSVMFree clFlush "
 #define NEW_VERSION  "OpenCL 3.0 pretended", CLPT_ANOTHER_VENDOR
 
-/* An immediate allocator's memory is made sure of in a way that the device has and stands. */
+/* An immediate allocator's memory is made sure of in a way that the device has and stands. NVIDIA's
+ * driver gets what is NVIDIA's. */
 static const kind kinds[] = {
-    {"cl-deferred", NEW_VERSION, NONE, "clCreateBuffer ", "clReleaseMemObject ", BUFFER_SPLIT, NULL,
-     ""},
-    {"cl-deferred", "OpenCL 1.1 x", CLPT_NVIDIA, NONE, "clCreateBuffer ", "clReleaseMemObject ",
+    {"cl-deferred", "OpenCL 3.0 x", CLPT_NVIDIA, NONE, "clCreateBuffer ", "clReleaseMemObject ",
      BUFFER_SPLIT, NULL, ""},
+    {"cl-deferred", "OpenCL 1.1 x", CLPT_ANOTHER_VENDOR, NONE, "clCreateBuffer ",
+     "clReleaseMemObject ", BUFFER_SPLIT, NULL, ""},
     {"cl-immediate", NEW_VERSION, IN_ORDER, "clCreateBuffer clEnqueueMigrateMemObjects ",
      "clReleaseMemObject ", BUFFER_SPLIT, "clFinish ", ""},
     {"cl-immediate", "OpenCL 1.2 x", CLPT_ANOTHER_VENDOR, OUT_OF_ORDER,
@@ -48,8 +46,8 @@ static const kind kinds[] = {
      "clReleaseMemObject ", BUFFER_SPLIT, "clFinish ", ""},
     {"cl-immediate", "OpenCL 3.0 x", CLPT_NVIDIA, IN_ORDER, "clCreateBuffer clEnqueueFillBuffer ",
      "clReleaseMemObject ", BUFFER_SPLIT, "clFinish ", ""},
-    {"cl-immediate", "OpenCL 1.1 x", CLPT_NVIDIA, IN_ORDER, "clCreateBuffer clEnqueueWriteBuffer ",
-     "clReleaseMemObject ", BUFFER_SPLIT, "clFinish ", ""},
+    {"cl-immediate", "OpenCL 1.1 x", CLPT_ANOTHER_VENDOR, IN_ORDER,
+     "clCreateBuffer clEnqueueWriteBuffer ", "clReleaseMemObject ", BUFFER_SPLIT, "clFinish ", ""},
     {"cl-immediate", "OpenCL 1.0 x", CLPT_ANOTHER_VENDOR, OUT_OF_ORDER,
      "clCreateBuffer clEnqueueWriteBuffer clEnqueueBarrier ", "clReleaseMemObject ", BUFFER_SPLIT,
      "clFinish ", ""},
@@ -62,8 +60,6 @@ static const kind kinds[] = {
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 static clpt_cl cl;
-static clpt_cl_live before; /* a test */
-static cl_command_queue out_of_order, other;
 
 /* What a test has: an allocator of its kind, and what the operations below made. */
 static const kind *it;
@@ -71,7 +67,6 @@ static clp_allocator *allocator;
 static clp_memory memory, part;
 static void *mark;
 static bool is_done;
-static cl_event stop; /* of a queue that stands still; NULL: none does */
 
 static bool is_svm(void)
 {
@@ -83,44 +78,6 @@ static bool is_on_1_1(void)
   return strcmp(it->device, "OpenCL 1.2") < 0;
 }
 
-/* One context for all: it takes NVIDIA's driver 160 ms. */
-static void open_all(void)
-{
-  clpt_cl_open(&cl, 1);
-  other = clpt_cl_queue(&cl, 0);
-  out_of_order = clpt_cl_queue(&cl, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-}
-
-static void close_all(void)
-{
-  clpt_cl_ok(clReleaseCommandQueue(other));
-  clpt_cl_ok(clReleaseCommandQueue(out_of_order));
-  clpt_cl_close(&cl);
-}
-
-static void setup(void)
-{
-  clpt_cl_reset();
-  before = clpt_cl_live_now();
-}
-
-static void go(void)
-{
-  cl_event event = stop;
-  stop = NULL;
-  clpt_cl_go(event);
-}
-
-static void teardown(void)
-{
-  if (stop) /* a test has failed */
-    go();
-  clpt_cl_ok(clFinish(out_of_order));
-  clpt_cl_ok(clFinish(other));
-  clpt_cl_assert_live(&before);
-  clpt_cl_reset();
-}
-
 static void pretend(void)
 {
   clpt_cl_reset();
@@ -130,7 +87,7 @@ static void pretend(void)
 
 static cl_command_queue home_queue(void)
 {
-  return it->home == NONE ? NULL : it->home == IN_ORDER ? cl.queue : out_of_order;
+  return it->home == NONE ? NULL : it->home == IN_ORDER ? cl.queue : cl.out_of_order;
 }
 
 static clp_status create_with(cl_mem_flags flags)
@@ -145,11 +102,12 @@ static clp_status create_with(cl_mem_flags flags)
   return status;
 }
 
-/* False: the device has no such memory. */
+/* False: the device has no such memory, or does not stand it. */
 static bool begin(int number)
 {
   it = &kinds[number];
-  if (is_svm() && !clpt_order_has(&cl, CLPT_SVM))
+  if ((is_svm() && !clpt_cl_has(&cl, CLPT_SVM)) ||
+      (clpt_cl_is(&cl, CLPT_NVIDIA_PLATFORM) && it->vendor != CLPT_NVIDIA))
     return false;
   pretend();
   clpt_ok(create_with(0));
@@ -193,7 +151,7 @@ static clp_status free_memory(void)
 
 static clp_status free_behind_other(void)
 {
-  return allocator->ops.free_on(allocator->self, memory, BYTES, other);
+  return allocator->ops.free_on(allocator->self, memory, BYTES, cl.other);
 }
 
 static void have_no_memory(void)
@@ -237,17 +195,17 @@ static void settle(void)
 
 static clp_status retain(void)
 {
-  return allocator->ops.stream_retain(allocator->self, other);
+  return allocator->ops.stream_retain(allocator->self, cl.other);
 }
 
 static void release(void)
 {
-  allocator->ops.stream_release(allocator->self, other);
+  allocator->ops.stream_release(allocator->self, cl.other);
 }
 
 static clp_status set_mark(void)
 {
-  return allocator->ops.mark_create(allocator->self, other, &mark);
+  return allocator->ops.mark_create(allocator->self, cl.other, &mark);
 }
 
 static void end_mark(void)
@@ -257,13 +215,13 @@ static void end_mark(void)
 
 static void have_mark(void)
 {
-  stop = clpt_cl_stop(&cl, other);
+  clpt_cl_stop(&cl, cl.other);
   clpt_ok(set_mark());
 }
 
 static void reach_mark(void)
 {
-  go();
+  clpt_cl_go_all();
   clpt_ok(allocator->ops.host_wait(allocator->self, mark));
   end_mark();
 }
@@ -299,7 +257,7 @@ static clp_status wait_in_order(void)
 
 static clp_status wait_out_of_order(void)
 {
-  return allocator->ops.stream_wait(allocator->self, out_of_order, mark);
+  return allocator->ops.stream_wait(allocator->self, cl.out_of_order, mark);
 }
 
 static clp_status wait_on_host(void)
@@ -331,7 +289,7 @@ static void have_free_stream(void)
 
 static clp_status tell_order(void)
 {
-  return allocator->ops.stream_is_in_order(allocator->self, other) ? CLP_SUCCESS : CLP_BUSY;
+  return allocator->ops.stream_is_in_order(allocator->self, cl.other) ? CLP_SUCCESS : CLP_BUSY;
 }
 
 #define MARKER "clEnqueueMarkerWithWaitList "
@@ -501,7 +459,7 @@ START_TEST(each_call_of_each_operation)
   if (strcmp(calls, "any") != 0)
     ck_assert_str_eq(clpt_cl_trace() + already, calls);
   if (operation->run == free_behind_other)
-    ck_assert_ptr_eq(clpt_cl_last_svm_free_queue(), other);
+    ck_assert_ptr_eq(clpt_cl_last.svm_free_queue, cl.other);
   if (operation->run == look)
     ck_assert(is_done == (operation->before == have_done_mark));
   if (operation->run == free_memory || operation->run == free_behind_other)
@@ -518,70 +476,49 @@ END_TEST
 
 /* --- what they say, and what they take --- */
 
-static size_t device_bytes_of(cl_device_info what)
+static size_t told(cl_device_info what)
 {
-  return clpt_cl_device_ulong(cl.devices[0], what);
+  cl_ulong value = 0; /* of a cl_uint, too, where the least byte comes first */
+  clpt_cl_ok(clGetDeviceInfo(cl.devices[0], what, sizeof(value), &value, NULL));
+  return value;
 }
 
-START_TEST(what_each_says)
+START_TEST(what_each_says_and_takes)
 {
-  cl_uint bits;
+  const clpt_cl_live before = clpt_cl_live_now();
   if (!begin(_i))
     return;
   const clp_allocator_ops *ops = &allocator->ops;
   const bool is_nvidia = it->vendor == CLPT_NVIDIA;
   const bool is_deferred = strcmp(it->name, "cl-deferred") == 0;
-  clpt_cl_ok(
-      clGetDeviceInfo(cl.devices[0], CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(bits), &bits, NULL));
   ck_assert_str_eq(clp_allocator_name(allocator), it->name);
   ck_assert(clp_allocator_is_deferred(allocator) == is_deferred);
   ck_assert_int_eq(ops->memory_kind, is_svm() ? CLP_MEMORY_CL_SVM : CLP_MEMORY_CL_MEM);
-  ck_assert_uint_eq(ops->max_block_bytes, device_bytes_of(CL_DEVICE_MAX_MEM_ALLOC_SIZE));
-  ck_assert_uint_eq(ops->device_bytes, device_bytes_of(CL_DEVICE_GLOBAL_MEM_SIZE));
-  ck_assert_uint_eq(ops->alignment, is_svm() ? 128 : bits / 8);
+  ck_assert_uint_eq(ops->max_block_bytes, told(CL_DEVICE_MAX_MEM_ALLOC_SIZE));
+  ck_assert_uint_eq(ops->device_bytes, told(CL_DEVICE_GLOBAL_MEM_SIZE));
+  ck_assert_uint_eq(ops->alignment, is_svm() ? 128 : told(CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
   ck_assert_ptr_eq(ops->home_stream, home_queue());
   ck_assert(ops->free_is_ordered == !is_svm());
   ck_assert(ops->exclusive_parts == (is_nvidia && !is_svm()));
   ck_assert(ops->allocate_uses_home == (!is_svm() && it->home != NONE));
   ck_assert((ops->free_on != NULL) == (it->pending[0] != '\0'));
   ck_assert_int_eq(drain(), is_deferred ? CLP_NOT_SUPPORTED : CLP_SUCCESS);
-  ck_assert(ops->stream_is_in_order(allocator->self, other));
-  ck_assert(!ops->stream_is_in_order(allocator->self, out_of_order));
+  ck_assert(ops->stream_is_in_order(allocator->self, cl.other));
+  ck_assert(!ops->stream_is_in_order(allocator->self, cl.out_of_order));
   ck_assert_int_eq(clpt_cl_live_now().contexts, before.contexts + 1);
   ck_assert_int_eq(clpt_cl_live_now().queues, before.queues + (it->home != NONE));
-  clp_allocator_retain(allocator);
-  clp_allocator_release(allocator);
-  have_memory();
-  have_no_memory();
-  end();
-}
-END_TEST
-
-START_TEST(sizes_at_the_edges)
-{
-  if (!begin(_i))
-    return;
+  clpt_cl_reset();
   memory = 1;
   clpt_ok(clp_allocator_allocate(allocator, 0, &memory));
   ck_assert_uint_eq(memory, 0);
   clpt_ok(clp_allocator_free(allocator, 0, 0));
-  memory = 1;
   clpt_fails(CLP_INVALID_ARGUMENT,
-             clp_allocator_allocate(allocator, allocator->ops.max_block_bytes + 1, &memory));
-  ck_assert_uint_eq(memory, 0);
+             clp_allocator_allocate(allocator, ops->max_block_bytes + 1, &memory));
   ck_assert_str_eq(clpt_cl_trace(), "");
   for (size_t bytes = 1; bytes < 8; bytes++) { /* a driver refuses a write past the end */
     memory = clpt_memory(allocator, bytes);
     clpt_ok(clp_allocator_free(allocator, memory, bytes));
   }
-  end();
-}
-END_TEST
-
-START_TEST(neither_an_object_nor_an_error)
-{
-  if (!begin(_i))
-    return;
   clpt_cl_fail(CLPT_clCreateBuffer, 0, 1, CLPT_CL_SILENT);
   clpt_cl_fail(CLPT_clSVMAlloc, 0, 1, CLPT_CL_SILENT);
   clpt_fails(is_svm() ? CLP_OUT_OF_DEVICE_MEMORY : CLP_BACKEND_ERROR, allocate());
@@ -612,9 +549,9 @@ START_TEST(flags_reach_the_driver)
     clpt_cl_fail(CLPT_clCreateBuffer, 0, wanted == vendors, CL_INVALID_VALUE);
     ck_assert_int_eq(allocate(), wanted == vendors ? CLP_BACKEND_ERROR : CLP_SUCCESS);
     if (is_svm())
-      ck_assert_uint_eq(clpt_cl_last_svm_flags(), wanted ? wanted : CL_MEM_READ_WRITE);
+      ck_assert_uint_eq(clpt_cl_last.svm_flags, wanted ? wanted : CL_MEM_READ_WRITE);
     else
-      ck_assert_uint_eq(clpt_cl_last_mem_flags(), wanted);
+      ck_assert_uint_eq(clpt_cl_last.mem_flags, wanted);
     if (wanted & CL_MEM_SVM_FINE_GRAIN_BUFFER && is_svm())
       memset((void *)memory, 1, BYTES); /* the host may, at any time */
     if (wanted != vendors)
@@ -626,6 +563,7 @@ END_TEST
 
 START_TEST(each_allocation_of_host_memory_fails)
 {
+  const clpt_cl_live before = clpt_cl_live_now();
   clpt_host_failures each = {0};
   if (!begin(_i))
     return;
@@ -692,7 +630,7 @@ START_TEST(what_devices_need)
   }
   clpt_ok(create_with(CL_MEM_READ_ONLY));
   have_memory();
-  ck_assert_uint_eq(clpt_cl_last_mem_flags(),
+  ck_assert_uint_eq(clpt_cl_last.mem_flags,
                     CL_MEM_READ_ONLY | (devices[_i].aborts ? CL_MEM_ALLOC_HOST_PTR : 0));
   have_no_memory();
   have_mark();
@@ -754,29 +692,6 @@ START_TEST(a_context_of_two_devices)
 }
 END_TEST
 
-START_TEST(queues_of_different_devices_wait)
-{
-  clpt_cl two;
-  clpt_cl_open(&two, 2);
-  cl_command_queue to = clpt_cl_queue_on(&two, two.device_count - 1, 0);
-  void *last;
-  clpt_ok(clp_cl_deferred_allocator_create(two.context, 0, &allocator));
-  const clp_allocator_ops *ops = &allocator->ops;
-  stop = clpt_cl_stop(&two, two.queue);
-  clpt_ok(ops->mark_create(allocator->self, two.queue, &mark));
-  clpt_ok(ops->stream_wait(allocator->self, to, mark));
-  clpt_ok(ops->mark_create(allocator->self, to, &last));
-  clpt_ok(ops->mark_is_done(allocator->self, last, &is_done));
-  ck_assert(!is_done);
-  reach_mark();
-  clpt_ok(ops->host_wait(allocator->self, last));
-  ops->mark_destroy(allocator->self, last);
-  end();
-  clpt_cl_ok(clReleaseCommandQueue(to));
-  clpt_cl_close(&two);
-}
-END_TEST
-
 static const struct {
   cl_device_svm_capabilities has;
   cl_svm_mem_flags flags;
@@ -811,7 +726,7 @@ START_TEST(devices_with_shared_virtual_memory)
     clpt_fails(svm_devices[_i].status,
                clp_cl_svm_allocator_create(cl.context, &options, &allocator));
     clpt_message_has(svm_devices[_i].message);
-  } else if (clpt_order_has(&cl, CLPT_SVM)) {
+  } else if (clpt_cl_has(&cl, CLPT_SVM)) {
     const size_t alignment = options.alignment ? options.alignment : largest;
     clpt_ok(clp_cl_svm_allocator_create(cl.context, &options, &allocator));
     ck_assert_uint_eq(allocator->ops.alignment, alignment);
@@ -828,7 +743,7 @@ END_TEST
 static void *let_go(void *unused)
 {
   (void)unused;
-  go();
+  clpt_cl_go_all();
   return NULL;
 }
 
@@ -836,38 +751,24 @@ static void *let_go(void *unused)
  * and the memory is there until the queue has used it, as valgrind sees. */
 START_TEST(freed_behind_the_home_queue)
 {
-  const cl_uint word = 7;
   pthread_t thread;
   if (!begin(_i))
     return;
-  cl_command_queue queue = home_queue() ? home_queue() : other;
+  cl_command_queue queue = home_queue() ? home_queue() : cl.other;
   const bool waits = it->home != NONE && is_svm() && it->vendor == CLPT_NVIDIA;
-  if (is_on_1_1())
-    have_memory(); /* NVIDIA's driver may crash at a write behind an unset user event */
-  stop = clpt_cl_stop(&cl, queue);
-  if (!is_on_1_1())
-    have_memory();
-  if (is_svm())
-    clpt_cl_ok(
-        clEnqueueSVMMemFill(queue, (void *)memory, &word, sizeof(word), BYTES, 0, NULL, NULL));
-  else
-    clpt_cl_fill(queue, (cl_mem)memory, word, BYTES / sizeof(word));
+  clpt_cl_stop(&cl, queue);
+  have_memory();
+  clpt_cl_fill(queue, is_svm() ? CLPT_SVM : CLPT_BUFFERS, memory, 7, BYTES, NULL);
   if (waits)
     ck_assert_int_eq(pthread_create(&thread, NULL, let_go, NULL), 0);
   clpt_cl_reset();
-  if (is_svm() && it->home == NONE)
-    clpt_ok(free_behind_other());
-  else
-    clpt_ok(free_memory());
+  clpt_ok(is_svm() && it->home == NONE ? free_behind_other() : free_memory());
   ck_assert_uint_eq(clpt_cl_calls(CLPT_clFinish) + clpt_cl_calls(CLPT_clWaitForEvents), waits);
   if (is_svm() && !waits)
-    ck_assert_ptr_eq(clpt_cl_last_svm_free_queue(), queue);
+    ck_assert_ptr_eq(clpt_cl_last.svm_free_queue, queue);
   end(); /* which does not wait, either */
   if (waits)
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
-  else
-    go();
-  clpt_cl_ok(clFinish(queue));
 }
 END_TEST
 
@@ -899,7 +800,7 @@ START_TEST(threads_wait_for_frees_together)
   clpt_ok(free_behind_other());
   for (int i = 0; i < WAITERS; i++)
     ck_assert_int_eq(pthread_create(&waiters[i].thread, NULL, wait_for_frees, &waiters[i]), 0);
-  go();
+  clpt_cl_go_all();
   for (int i = 0; i < WAITERS; i++) {
     ck_assert_int_eq(pthread_join(waiters[i].thread, NULL), 0);
     clpt_ok(waiters[i].status);
@@ -923,20 +824,20 @@ START_TEST(few_events_stay)
 {
   if (!begin(SVM_KIND))
     return;
-  stop = clpt_cl_stop(&cl, other);
+  const long before = clpt_cl_live_now().events;
+  clpt_cl_stop(&cl, cl.other);
   free_many(MANY);
-  const long kept = clpt_cl_live_now().events - before.events - 1;
-  ck_assert_int_eq(kept, MANY);
-  go();
+  ck_assert_int_eq(clpt_cl_live_now().events, before + 1 + MANY);
+  clpt_cl_go_all();
   clpt_cl_reset();
   for (int i = 0; i < 10; i++) {
     free_many(MANY);
-    clpt_cl_ok(clFinish(other));
+    clpt_cl_ok(clFinish(cl.other));
   }
-  ck_assert_int_lt(clpt_cl_live_now().events - before.events, 5 * MANY);
+  ck_assert_int_lt(clpt_cl_live_now().events, before + 5 * MANY);
   ck_assert_uint_lt(clpt_cl_calls(CLPT_clGetEventInfo), 60 * MANY); /* not all of them each time */
   clpt_ok(drain());
-  ck_assert_int_eq(clpt_cl_live_now().events, before.events);
+  ck_assert_int_eq(clpt_cl_live_now().events, before);
   end();
 }
 END_TEST
@@ -948,7 +849,7 @@ START_TEST(a_wait_for_frees_that_fails)
   if (!begin(SVM_KIND))
     return;
   free_many(3);
-  clpt_cl_ok(clFinish(other));
+  clpt_cl_ok(clFinish(cl.other));
   clpt_cl_fail(CLPT_clWaitForEvents, 0, 1, codes[_i]);
   clp_status status = drain();
   ck_assert_int_eq(status, _i ? CLP_BACKEND_ERROR : CLP_SUCCESS);
@@ -964,14 +865,14 @@ START_TEST(frees_are_forgotten_without_host_memory)
 {
   if (!begin(SVM_KIND))
     return;
-  stop = clpt_cl_stop(&cl, other);
+  clpt_cl_stop(&cl, cl.other);
   for (int i = 0; i < 20 * MANY; i++) {
     have_memory();
     clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
     clpt_ok(free_behind_other());
     clpt_host_stop();
   }
-  go();
+  clpt_cl_go_all();
   clpt_ok(drain());
   end();
 }
@@ -982,26 +883,24 @@ CLPT_MAIN("OpenCL's allocators", clpt_cl_run)
   /* Where PoCL is the driver, two devices that take user events (its basic one locks up); a
    * variable of the user's goes first. */
   setenv("POCL_DEVICES", "pthread pthread", 0);
-  static const char *const names[] = {"calls", "each kind", "devices", "frees"};
-  TCase *cases[4];
-  for (int i = 0; i < 4; i++) {
-    cases[i] = clpt_case(suite, names[i]);
-    tcase_add_unchecked_fixture(cases[i], open_all, close_all);
-    tcase_add_checked_fixture(cases[i], setup, teardown);
-  }
-  tcase_add_loop_test(cases[0], each_call_of_each_operation, 0, KINDS * OPERATIONS);
-  tcase_add_loop_test(cases[1], what_each_says, 0, KINDS);
-  tcase_add_loop_test(cases[1], sizes_at_the_edges, 0, KINDS);
-  tcase_add_loop_test(cases[1], neither_an_object_nor_an_error, 0, KINDS);
-  tcase_add_loop_test(cases[1], flags_reach_the_driver, 0, KINDS);
-  tcase_add_loop_test(cases[1], each_allocation_of_host_memory_fails, 0, KINDS);
-  tcase_add_loop_test(cases[1], freed_behind_the_home_queue, 0, KINDS);
-  tcase_add_loop_test(cases[2], what_devices_need, 0, DEVICES);
-  tcase_add_loop_test(cases[2], a_context_of_two_devices, 0, 2);
-  tcase_add_test(cases[2], queues_of_different_devices_wait);
-  tcase_add_loop_test(cases[2], devices_with_shared_virtual_memory, 0, SVM_DEVICES);
-  tcase_add_test(cases[3], threads_wait_for_frees_together);
-  tcase_add_test(cases[3], few_events_stay);
-  tcase_add_loop_test(cases[3], a_wait_for_frees_that_fails, 0, 2);
-  tcase_add_test(cases[3], frees_are_forgotten_without_host_memory);
+  const struct {
+    const TTest *test;
+    int to;
+  } tests[] = {
+      {each_call_of_each_operation, KINDS * OPERATIONS},
+      {what_each_says_and_takes, KINDS},
+      {flags_reach_the_driver, KINDS},
+      {each_allocation_of_host_memory_fails, KINDS},
+      {freed_behind_the_home_queue, KINDS},
+      {what_devices_need, DEVICES},
+      {a_context_of_two_devices, 2},
+      {devices_with_shared_virtual_memory, SVM_DEVICES},
+      {threads_wait_for_frees_together, 1},
+      {few_events_stay, 1},
+      {a_wait_for_frees_that_fails, 2},
+      {frees_are_forgotten_without_host_memory, 1},
+  };
+  TCase *into = clpt_cl_case(suite, "allocators", &cl);
+  for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
+    tcase_add_loop_test(into, tests[i].test, 0, tests[i].to);
 }

@@ -3,8 +3,6 @@
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS /* clEnqueueBarrier, -Marker, -WaitForEvents */
 #include "wrap_opencl.h"
 
-#include "suite.h"
-
 #include <pthread.h>
 #include <unistd.h>
 
@@ -37,9 +35,7 @@ static struct {
 } watch; /* guarded by the lock, as what follows; that is not reset */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static clpt_cl_live live;
-static cl_mem_flags last_mem_flags;
-static cl_svm_mem_flags last_svm_flags;
-static cl_command_queue last_svm_free_queue;
+clpt_cl_last_calls clpt_cl_last;
 
 #define NAME(name) #name,
 static const char *const names[] = {CLPT_CL_FAILING_CALLS(NAME) CLPT_CL_OTHER_CALLS(NAME)};
@@ -121,21 +117,6 @@ void clpt_cl_pretend_progress(cl_int status)
   LOCKED(watch.pretends_progress = true; watch.progress = status);
 }
 
-cl_mem_flags clpt_cl_last_mem_flags(void)
-{
-  return last_mem_flags;
-}
-
-cl_svm_mem_flags clpt_cl_last_svm_flags(void)
-{
-  return last_svm_flags;
-}
-
-cl_command_queue clpt_cl_last_svm_free_queue(void)
-{
-  return last_svm_free_queue;
-}
-
 clpt_cl_live clpt_cl_live_now(void)
 {
   clpt_cl_live now;
@@ -155,6 +136,41 @@ void clpt_cl_assert_live(const clpt_cl_live *then)
   ck_assert_int_eq(now.mems, then->mems);
   ck_assert_int_eq(now.events, then->events);
   ck_assert_int_eq(now.svm, then->svm);
+}
+
+static clpt_cl *fixture;
+static clpt_cl_live at_start;
+
+static void open_fixture(void)
+{
+  clpt_cl_open(fixture, 1);
+}
+
+static void close_fixture(void)
+{
+  clpt_cl_close(fixture);
+}
+
+static void setup(void)
+{
+  clpt_cl_reset();
+  at_start = clpt_cl_live_now();
+}
+
+static void teardown(void)
+{
+  clpt_cl_reset();
+  clpt_cl_finish(fixture);
+  clpt_cl_assert_live(&at_start);
+}
+
+TCase *clpt_cl_case(Suite *suite, const char *name, clpt_cl *cl)
+{
+  TCase *tests = clpt_case(suite, name);
+  fixture = cl;
+  tcase_add_unchecked_fixture(tests, open_fixture, close_fixture);
+  tcase_add_checked_fixture(tests, setup, teardown);
+  return tests;
 }
 
 /* The code with which this call is to fail, if it is the one. */
@@ -239,7 +255,7 @@ WRAP_CREATE(cl_command_queue, clCreateCommandQueue, live.queues += made != NULL,
              cl_int *code),
             (context, device, properties, code))
 WRAP_CREATE(cl_mem, clCreateBuffer, live.mems += made != NULL;
-            last_mem_flags = flags,
+            clpt_cl_last.mem_flags = flags,
             (cl_context context, cl_mem_flags flags, size_t bytes, void *host, cl_int *code),
             (context, flags, bytes, host, code))
 WRAP_CREATE(cl_mem, clCreateSubBuffer, live.mems += made != NULL,
@@ -285,7 +301,7 @@ WRAP(clEnqueueMarker, live.events += event != NULL, (cl_command_queue queue, cl_
      (queue, event))
 WRAP(clEnqueueBarrier, (void)0, (cl_command_queue queue), (queue))
 WRAP(clEnqueueSVMFree, live.events += event != NULL; live.svm -= pointers;
-     last_svm_free_queue = queue,
+     clpt_cl_last.svm_free_queue = queue,
      (cl_command_queue queue, cl_uint pointers, void *list[], svm_free free_function,
       void *user_data, cl_uint waits, const cl_event *wait_list, cl_event *event),
      (queue, pointers, list, free_function, user_data, waits, wait_list, event))
@@ -317,7 +333,7 @@ void *__wrap_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t bytes
 {
   cl_int failure = enter(CLPT_clSVMAlloc);
   void *pointer = failure ? NULL : __real_clSVMAlloc(context, flags, bytes, alignment);
-  LOCKED(last_svm_flags = flags; live.svm += pointer != NULL);
+  LOCKED(clpt_cl_last.svm_flags = flags; live.svm += pointer != NULL);
   return pointer;
 }
 

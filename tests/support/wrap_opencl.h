@@ -6,7 +6,8 @@
 #ifndef CLPT_WRAP_OPENCL_H
 #define CLPT_WRAP_OPENCL_H
 
-#include <CL/cl.h>
+#include "opencl_fixture.h"
+
 #include <limits.h>
 #include <stddef.h>
 
@@ -82,11 +83,10 @@ const char *clpt_cl_failed(void);
 void clpt_cl_pretend(cl_device_id device, cl_device_info what, const void *value, size_t bytes);
 void clpt_cl_pretend_text(cl_device_id device, cl_device_info what, const char *text);
 
-/** The same for CL_DEVICE_VENDOR_ID of all devices: NVIDIA's driver gets what it can stand. */
+/** The same for CL_DEVICE_VENDOR_ID; and for CL_DEVICE_VERSION: a device of OpenCL 3.0 that is not
+ * known to be PoCL's. NVIDIA's driver does not stand what other vendors' do. */
 enum { CLPT_NVIDIA = 0x10de, CLPT_ANOTHER_VENDOR = 1 };
 void clpt_cl_pretend_vendor(cl_uint vendor);
-
-/** The same for CL_DEVICE_VERSION: a device of OpenCL 3.0 that is not known to be PoCL's. */
 void clpt_cl_pretend_no_pocl(void);
 
 /** The next clGetEventInfo that asks how far an event is says `status`, such as that of failed
@@ -94,9 +94,12 @@ void clpt_cl_pretend_no_pocl(void);
 void clpt_cl_pretend_progress(cl_int status);
 
 /** The flags of the last clCreateBuffer and clSVMAlloc, the queue of the last clEnqueueSVMFree. */
-cl_mem_flags clpt_cl_last_mem_flags(void);
-cl_svm_mem_flags clpt_cl_last_svm_flags(void);
-cl_command_queue clpt_cl_last_svm_free_queue(void);
+typedef struct clpt_cl_last_calls {
+  cl_mem_flags mem_flags;
+  cl_svm_mem_flags svm_flags;
+  cl_command_queue svm_free_queue;
+} clpt_cl_last_calls;
+extern clpt_cl_last_calls clpt_cl_last;
 
 /** References that were taken, by create or retain, and not given back; and blocks of shared
  * virtual memory that were not yet freed, or given to a queue to be freed. Events count that one of
@@ -110,5 +113,9 @@ clpt_cl_live clpt_cl_live_now(void);
 /** Asserts that there is as much as then. A driver may give back a little later, in a thread of its
  * own: it is waited for. */
 void clpt_cl_assert_live(const clpt_cl_live *then);
+
+/** As clpt_case. For the case, `cl` is open, with one device; each test starts with clpt_cl_reset
+ * and leaves nothing alive, nor user events unset. */
+TCase *clpt_cl_case(Suite *suite, const char *name, clpt_cl *cl);
 
 #endif
