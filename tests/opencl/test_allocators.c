@@ -24,44 +24,42 @@ typedef struct kind {
   const char *device; /* its version */
   cl_uint vendor;
   home home;
-  /* The calls of an operation: their names. */
-  const char *allocate, *free, *split, *unsplit, *drain, *pending;
+  /* The calls of an operation: their names; NULL: there is none. */
+  const char *allocate, *free, *free_behind, *split, *unsplit, *drain;
 } kind;
 
-#define BUFFER_SPLIT "clCreateSubBuffer ", "clReleaseMemObject "
-#define SVM_FREE     "clEnqueueBarrierWithWaitList clEnqueueSVMFree clFlush "
-#define NEW_VERSION  "OpenCL 3.0 pretended", CLPT_ANOTHER_VENDOR
+#define BUFFER      "clReleaseMemObject ", NULL, "clCreateSubBuffer ", "clReleaseMemObject "
+#define SVM_FREE    "clEnqueueBarrierWithWaitList clEnqueueSVMFree clFlush "
+#define NEW_VERSION "OpenCL 3.0 pretended", CLPT_ANOTHER_VENDOR
+#define OLD_VERSION "OpenCL 1.1 x", CLPT_ANOTHER_VENDOR
 
 /* An immediate allocator's memory is made sure of in a way that the device has and stands. NVIDIA's
  * driver gets what is NVIDIA's. */
 static const kind kinds[] = {
-    {"cl-deferred", "OpenCL 3.0 x", CLPT_NVIDIA, NONE, "clCreateBuffer ", "clReleaseMemObject ",
-     BUFFER_SPLIT, NULL, ""},
-    {"cl-deferred", "OpenCL 1.1 x", CLPT_ANOTHER_VENDOR, NONE, "clCreateBuffer ",
-     "clReleaseMemObject ", BUFFER_SPLIT, NULL, ""},
-    {"cl-immediate", NEW_VERSION, IN_ORDER, "clCreateBuffer clEnqueueMigrateMemObjects ",
-     "clReleaseMemObject ", BUFFER_SPLIT, "clFinish ", ""},
+    {"cl-deferred", "OpenCL 3.0 x", CLPT_NVIDIA, NONE, "clCreateBuffer ", BUFFER, NULL},
+    {"cl-deferred", OLD_VERSION, NONE, "clCreateBuffer ", BUFFER, NULL},
+    {"cl-immediate", NEW_VERSION, IN_ORDER, "clCreateBuffer clEnqueueMigrateMemObjects ", BUFFER,
+     "clFinish "},
     {"cl-immediate", "OpenCL 1.2 x", CLPT_ANOTHER_VENDOR, OUT_OF_ORDER,
-     "clCreateBuffer clEnqueueMigrateMemObjects clEnqueueBarrierWithWaitList ",
-     "clReleaseMemObject ", BUFFER_SPLIT, "clFinish ", ""},
+     "clCreateBuffer clEnqueueMigrateMemObjects clEnqueueBarrierWithWaitList ", BUFFER,
+     "clFinish "},
     {"cl-immediate", "OpenCL 3.0 x", CLPT_NVIDIA, IN_ORDER, "clCreateBuffer clEnqueueFillBuffer ",
-     "clReleaseMemObject ", BUFFER_SPLIT, "clFinish ", ""},
-    {"cl-immediate", "OpenCL 1.1 x", CLPT_ANOTHER_VENDOR, IN_ORDER,
-     "clCreateBuffer clEnqueueWriteBuffer ", "clReleaseMemObject ", BUFFER_SPLIT, "clFinish ", ""},
+     BUFFER, "clFinish "},
+    {"cl-immediate", OLD_VERSION, IN_ORDER, "clCreateBuffer clEnqueueWriteBuffer ", BUFFER,
+     "clFinish "},
     {"cl-immediate", "OpenCL 1.0 x", CLPT_ANOTHER_VENDOR, OUT_OF_ORDER,
-     "clCreateBuffer clEnqueueWriteBuffer clEnqueueBarrier ", "clReleaseMemObject ", BUFFER_SPLIT,
-     "clFinish ", ""},
-    {"cl-svm", NEW_VERSION, NONE, "clSVMAlloc ", "clSVMFree ", "", "", "", SVM_FREE},
-    {"cl-svm", NEW_VERSION, IN_ORDER, "clSVMAlloc ", SVM_FREE, "", "", "", SVM_FREE},
-    {"cl-svm", NEW_VERSION, OUT_OF_ORDER, "clSVMAlloc ", SVM_FREE, "", "", "", SVM_FREE},
-    {"cl-svm", "OpenCL 3.0 x", CLPT_NVIDIA, IN_ORDER, "clSVMAlloc ", "clFinish clSVMFree ", "", "",
-     "", ""},
+     "clCreateBuffer clEnqueueWriteBuffer clEnqueueBarrier ", BUFFER, "clFinish "},
+    {"cl-svm", NEW_VERSION, NONE, "clSVMAlloc ", "clSVMFree ", SVM_FREE, "", "", ""},
+    {"cl-svm", NEW_VERSION, IN_ORDER, "clSVMAlloc ", SVM_FREE, SVM_FREE, "", "", ""},
+    {"cl-svm", NEW_VERSION, OUT_OF_ORDER, "clSVMAlloc ", SVM_FREE, SVM_FREE, "", "", ""},
+    {"cl-svm", "OpenCL 3.0 x", CLPT_NVIDIA, IN_ORDER, "clSVMAlloc ", "clFinish clSVMFree ", NULL,
+     "", "", ""},
 };
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]), SVM_KIND = 7 };
 
 static clpt_cl cl;
 
-/* What a test has: an allocator of its kind, and what the operations below made. */
+/* What a test has: an allocator of its kind, and what the steps made. */
 static const kind *it;
 static clp_allocator *allocator;
 static clp_memory memory, part;
@@ -102,33 +100,9 @@ static clp_status create_with(cl_mem_flags flags)
   return status;
 }
 
-/* False: the device has no such memory, or does not stand it. */
-static bool begin(int number)
-{
-  it = &kinds[number];
-  if ((is_svm() && !clpt_cl_has(&cl, CLPT_SVM)) ||
-      (clpt_cl_is(&cl, CLPT_NVIDIA_PLATFORM) && it->vendor != CLPT_NVIDIA))
-    return false;
-  pretend();
-  clpt_ok(create_with(0));
-  clpt_cl_reset();
-  return true;
-}
-
 static void end(void)
 {
   clp_allocator_release(allocator);
-}
-
-/* --- operations, each with what it needs before and what ends it --- */
-
-static void nothing(void)
-{
-}
-
-static clp_status create(void)
-{
-  return create_with(0);
 }
 
 static clp_status allocate(void)
@@ -139,219 +113,130 @@ static clp_status allocate(void)
   return status;
 }
 
-static void have_memory(void)
+#define ASK(name, ...) allocator->ops.name(allocator->self, __VA_ARGS__)
+
+/* One step of a test. */
+static clp_status run(char step)
 {
-  clpt_ok(allocate());
+  static clp_stream of_frees;
+  switch (step) {
+  case 'e': /* end; the next is to be created */
+    return end(), pretend(), CLP_SUCCESS;
+  case 'C':
+    return create_with(0);
+  case 'A':
+    return allocate();
+  case 'F':
+    return clp_allocator_free(allocator, memory, BYTES);
+  case 'B': /* free behind */
+    return ASK(free_on, memory, BYTES, cl.other);
+  case 'S':
+    return ASK(split, memory, PART, PART, &part);
+  case 'U': /* unsplit */
+    return ASK(unsplit, part, PART);
+  case 'D': /* drain */
+    return allocator->ops.drain(allocator->self);
+  case 'd': /* no free is pending any more */
+    return run('D'), CLP_SUCCESS;
+  case 'R': /* retain */
+    return ASK(stream_retain, cl.other);
+  case 'r': /* release */
+    return ASK(stream_release, cl.other), CLP_SUCCESS;
+  case 's': /* stop */
+    return clpt_cl_stop(&cl, cl.other), CLP_SUCCESS;
+  case 'g': /* go */
+    return clpt_cl_go_all(), CLP_SUCCESS;
+  case 'M': /* mark */
+    return ASK(mark_create, cl.other, &mark);
+  case 'm':
+    return ASK(mark_destroy, mark), CLP_SUCCESS;
+  case '!': /* the next look finds that work has failed */
+    return clpt_cl_pretend_progress(CL_OUT_OF_RESOURCES), CLP_SUCCESS;
+  case 'L': /* look */
+    return ASK(mark_is_done, mark, &is_done);
+  case 'W': /* wait, in order; and out of it; and on the host */
+    return ASK(stream_wait, cl.queue, mark);
+  case 'O':
+    return ASK(stream_wait, cl.out_of_order, mark);
+  case 'H':
+    return ASK(host_wait, mark);
+  case 'Q': /* the queue of frees */
+    return ASK(free_stream, &of_frees);
+  default: /* ? */
+    return ASK(stream_is_in_order, cl.other) ? CLP_SUCCESS : CLP_BUSY;
+  }
 }
 
-static clp_status free_memory(void)
+static void must(const char *steps)
 {
-  return clp_allocator_free(allocator, memory, BYTES);
+  while (*steps)
+    clpt_ok(run(*steps++));
 }
 
-static clp_status free_behind_other(void)
+/* False: the device has no such memory, or does not stand it. */
+static bool begin(int number)
 {
-  return allocator->ops.free_on(allocator->self, memory, BYTES, cl.other);
-}
-
-static void have_no_memory(void)
-{
-  clpt_ok(free_memory());
-}
-
-static clp_status split(void)
-{
-  part = 0;
-  return allocator->ops.split(allocator->self, memory, PART, PART, &part);
-}
-
-static clp_status unsplit(void)
-{
-  return allocator->ops.unsplit(allocator->self, part, PART);
-}
-
-static void have_part(void)
-{
-  have_memory();
-  clpt_ok(split());
-}
-
-static void have_no_part(void)
-{
-  clpt_ok(unsplit());
-  have_no_memory();
-}
-
-static clp_status drain(void)
-{
-  return allocator->ops.drain(allocator->self);
-}
-
-/* No free is pending any more. */
-static void settle(void)
-{
-  (void)drain();
-}
-
-static clp_status retain(void)
-{
-  return allocator->ops.stream_retain(allocator->self, cl.other);
-}
-
-static void release(void)
-{
-  allocator->ops.stream_release(allocator->self, cl.other);
-}
-
-static clp_status set_mark(void)
-{
-  return allocator->ops.mark_create(allocator->self, cl.other, &mark);
-}
-
-static void end_mark(void)
-{
-  allocator->ops.mark_destroy(allocator->self, mark);
-}
-
-static void have_mark(void)
-{
-  clpt_cl_stop(&cl, cl.other);
-  clpt_ok(set_mark());
-}
-
-static void reach_mark(void)
-{
-  clpt_cl_go_all();
-  clpt_ok(allocator->ops.host_wait(allocator->self, mark));
-  end_mark();
-}
-
-static void have_failed_mark(void)
-{
-  have_mark();
-  clpt_cl_pretend_progress(CL_OUT_OF_RESOURCES);
-}
-
-static clp_status look(void)
-{
-  return allocator->ops.mark_is_done(allocator->self, mark, &is_done);
-}
-
-static void have_mark_failed_twice(void)
-{
-  have_failed_mark();
-  clpt_ok(look());
-  clpt_cl_pretend_progress(CL_OUT_OF_RESOURCES);
-}
-
-static void have_done_mark(void)
-{
-  clpt_ok(set_mark());
-  clpt_ok(allocator->ops.host_wait(allocator->self, mark));
-}
-
-static clp_status wait_in_order(void)
-{
-  return allocator->ops.stream_wait(allocator->self, cl.queue, mark);
-}
-
-static clp_status wait_out_of_order(void)
-{
-  return allocator->ops.stream_wait(allocator->self, cl.out_of_order, mark);
-}
-
-static clp_status wait_on_host(void)
-{
-  return allocator->ops.host_wait(allocator->self, mark);
-}
-
-static cl_command_queue of_frees;
-
-static void renew(void)
-{
-  clp_allocator_release(allocator);
+  it = &kinds[number];
+  if ((is_svm() && !clpt_cl_has(&cl, CLPT_SVM)) ||
+      (clpt_cl_is(&cl, CLPT_NVIDIA_PLATFORM) && it->vendor != CLPT_NVIDIA))
+    return false;
   pretend();
-  clpt_ok(create());
+  must("C");
   clpt_cl_reset();
+  return true;
 }
 
-static clp_status find_free_stream(void)
-{
-  return allocator->ops.free_stream(allocator->self, (clp_stream *)&of_frees);
-}
+/* --- operations, each with what it needs before and what ends it --- */
 
-static void have_free_stream(void)
-{
-  renew();
-  clpt_ok(find_free_stream());
-  clpt_cl_reset();
-}
-
-static clp_status tell_order(void)
-{
-  return allocator->ops.stream_is_in_order(allocator->self, cl.other) ? CLP_SUCCESS : CLP_BUSY;
-}
-
+#define EVENT  "clGetEventInfo "
+#define QUEUE  "clGetCommandQueueInfo "
 #define MARKER "clEnqueueMarkerWithWaitList "
+#define OLD    "clEnqueueMarker "
+#define WAIT   "clEnqueueWaitForEvents "
+#define REACH  "gHm"
 
 /* Those of all kinds, but that OpenCL 1.1 has calls of its own. A mark that has failed is set anew,
  * since other work that it stands for may still run. */
 static const struct operation {
-  const char *name;
-  void (*before)(void);
-  clp_status (*run)(void);
-  void (*after)(void);
-  const char *calls, *calls_on_1_1; /* NULL: the kind says */
+  const char *before, *after;
+  char run;
+  const char *calls, *calls_on_1_1; /* NULL: the kind says; as the other */
 } operations[] = {
-    {"create", nothing, create, end, "any", "any"},
-    {"allocate", nothing, allocate, have_no_memory, NULL, NULL},
-    {"free", have_memory, free_memory, settle, NULL, NULL},
-    {"free behind", have_memory, free_behind_other, settle, NULL, NULL},
-    {"split", have_memory, split, have_no_part, NULL, NULL},
-    {"unsplit", have_part, unsplit, have_no_memory, NULL, NULL},
-    {"drain", nothing, drain, nothing, NULL, NULL},
-    {"retain", nothing, retain, release, "clGetCommandQueueInfo clRetainCommandQueue ",
-     "clGetCommandQueueInfo clRetainCommandQueue "},
-    {"mark", nothing, set_mark, end_mark, "clRetainCommandQueue " MARKER "clFlush ",
-     "clRetainCommandQueue clEnqueueMarker clFlush "},
-    {"look", have_mark, look, reach_mark, "clGetEventInfo ", "clGetEventInfo "},
-    {"look at failed", have_failed_mark, look, reach_mark, "clGetEventInfo " MARKER "clFlush ",
-     "clGetEventInfo clEnqueueMarker clFlush "},
-    {"look at failed twice", have_mark_failed_twice, look, reach_mark,
-     "clGetEventInfo " MARKER "clFlush clReleaseEvent ",
-     "clGetEventInfo clEnqueueMarker clFlush clReleaseEvent "},
-    {"look at done", have_done_mark, look, end_mark, "clGetEventInfo clWaitForEvents ",
-     "clGetEventInfo clWaitForEvents "},
-    {"wait", have_mark, wait_in_order, reach_mark, "clGetEventInfo clGetCommandQueueInfo " MARKER,
-     "clGetEventInfo clGetCommandQueueInfo clEnqueueWaitForEvents "},
-    {"wait out of order", have_mark, wait_out_of_order, reach_mark,
-     "clGetEventInfo clGetCommandQueueInfo " MARKER "clEnqueueBarrierWithWaitList ",
-     "clGetEventInfo clGetCommandQueueInfo clEnqueueWaitForEvents "},
-    {"wait for failed", have_failed_mark, wait_in_order, reach_mark,
-     "clGetEventInfo " MARKER "clFlush clGetCommandQueueInfo " MARKER,
-     "clGetEventInfo clEnqueueMarker clFlush clGetCommandQueueInfo clEnqueueWaitForEvents "},
-    {"wait for done", have_done_mark, wait_in_order, end_mark, "clGetEventInfo clWaitForEvents ",
-     "clGetEventInfo clWaitForEvents "},
-    {"host wait", have_done_mark, wait_on_host, end_mark,
-     "clRetainEvent clWaitForEvents clReleaseEvent ",
-     "clRetainEvent clWaitForEvents clReleaseEvent "},
-    {"free stream", renew, find_free_stream, nothing,
-     "clGetContextInfo clGetContextInfo clCreateCommandQueue ",
-     "clGetContextInfo clGetContextInfo clCreateCommandQueue "},
-    {"free stream again", have_free_stream, find_free_stream, nothing, "", ""},
-    {"in order", nothing, tell_order, nothing, "clGetCommandQueueInfo ", "clGetCommandQueueInfo "},
+    {"e", "", 'C', "any", NULL},
+    {"", "F", 'A', NULL, NULL},
+    {"A", "d", 'F', NULL, NULL},
+    {"A", "d", 'B', NULL, NULL},
+    {"A", "UF", 'S', NULL, NULL},
+    {"AS", "F", 'U', NULL, NULL},
+    {"", "", 'D', NULL, NULL},
+    {"", "r", 'R', QUEUE "clRetainCommandQueue ", NULL},
+    {"", "m", 'M', "clRetainCommandQueue " MARKER "clFlush ",
+     "clRetainCommandQueue " OLD "clFlush "},
+    {"sM", REACH, 'L', EVENT, NULL},
+    {"sM!", REACH, 'L', EVENT MARKER "clFlush ", EVENT OLD "clFlush "},
+    {"sM!L!", REACH, 'L', EVENT MARKER "clFlush clReleaseEvent ",
+     EVENT OLD "clFlush clReleaseEvent "},
+    {"MH", "m", 'L', EVENT "clWaitForEvents ", NULL},
+    {"sM", REACH, 'W', EVENT QUEUE MARKER, EVENT QUEUE WAIT},
+    {"sM", REACH, 'O', EVENT QUEUE MARKER "clEnqueueBarrierWithWaitList ", EVENT QUEUE WAIT},
+    {"sM!", REACH, 'W', EVENT MARKER "clFlush " QUEUE MARKER, EVENT OLD "clFlush " QUEUE WAIT},
+    {"MH", "m", 'W', EVENT "clWaitForEvents ", NULL},
+    {"MH", "m", 'H', "clRetainEvent clWaitForEvents clReleaseEvent ", NULL},
+    {"eC", "", 'Q', "clGetContextInfo clGetContextInfo clCreateCommandQueue ", NULL},
+    {"eCQ", "", 'Q', "", NULL},
+    {"", "", '?', QUEUE, NULL},
 };
 enum { OPERATIONS = sizeof(operations) / sizeof(operations[0]) };
 
 /* NULL: the kind has no such operation. */
 static const char *calls_of(const struct operation *operation)
 {
-  const char *const own[] = {it->allocate, it->free,    it->pending,
+  static const char steps[] = "AFBSUD";
+  const char *const own[] = {it->allocate, it->free,    it->free_behind,
                              it->split,    it->unsplit, it->drain};
-  const size_t number = (size_t)(operation - operations);
-  if (operation->calls)
-    return is_on_1_1() ? operation->calls_on_1_1 : operation->calls;
-  return number == 3 && !allocator->ops.free_on ? NULL : own[number - 1];
+  return !operation->calls                        ? own[strchr(steps, operation->run) - steps]
+         : is_on_1_1() && operation->calls_on_1_1 ? operation->calls_on_1_1
+                                                  : operation->calls;
 }
 
 static const struct failure {
@@ -375,30 +260,26 @@ enum { FAILURES = sizeof(failures) / sizeof(failures[0]) };
 
 /* What succeeds all the same: a flush once the free is queued; a wait for work that failed, behind
  * which the host waits for the rest. */
-static bool is_no_failure(const struct operation *operation, const char *call, cl_int code)
+static bool is_no_failure(char run, const char *call, cl_int code)
 {
-  return (strcmp(call, "clFlush") == 0 && !strncmp(operation->name, "free", 4)) ||
-         (operation->run == wait_on_host && strcmp(call, "clWaitForEvents") == 0 && code == -14);
+  return (strcmp(call, "clFlush") == 0 && (run == 'F' || run == 'B')) ||
+         (run == 'H' && strcmp(call, "clWaitForEvents") == 0 && code == -14);
 }
 
-static bool is_about_memory(const struct operation *operation)
-{
-  return operation->run == allocate || operation->run == split;
-}
-
-static void assert_told(const struct operation *operation, const char *call, clp_status status,
+static void assert_told(char run, const char *call, clp_status status,
                         const struct failure *failure)
 {
   const bool is_null = strcmp(call, "clSVMAlloc") == 0;
+  const bool is_about_memory = run == 'A' || run == 'S';
   char text[128];
-  if (is_null || is_about_memory(operation))
+  if (is_about_memory)
     snprintf(text, sizeof(text), "%s %s %d bytes", call, is_null ? "has no memory for" : "for",
-             operation->run == split ? PART : BYTES);
+             run == 'S' ? PART : BYTES);
   else
     snprintf(text, sizeof(text), "%s failed with ", call);
-  ck_assert_int_eq(status, is_null                      ? CLP_OUT_OF_DEVICE_MEMORY
-                           : is_about_memory(operation) ? failure->memory_status
-                                                        : failure->status);
+  ck_assert_int_eq(status, is_null           ? CLP_OUT_OF_DEVICE_MEMORY
+                           : is_about_memory ? failure->memory_status
+                                             : failure->status);
   ck_assert_int_eq(clp_last_error()->status, status);
   ck_assert_int_eq(clp_last_error()->native_code, is_null ? 0 : failure->code);
   clpt_message_has(text);
@@ -410,29 +291,25 @@ static void assert_told(const struct operation *operation, const char *call, clp
 static bool fail_one(const struct operation *operation, unsigned long nth,
                      const struct failure *failure)
 {
-  if (operation->run == create)
-    pretend();
-  operation->before();
+  must(operation->before);
   clpt_cl_live then = clpt_cl_live_now();
   clpt_cl_fail_any(nth, failure->code);
-  clp_status status = operation->run();
+  clp_status status = run(operation->run);
   const char *call = clpt_cl_failed();
   clpt_cl_fail_any(0, CL_SUCCESS);
-  if (call && operation->run == tell_order) {
+  if (call && operation->run == '?') {
     ck_assert_int_eq(status, CLP_BUSY); /* it is taken for the worse */
-  } else if (call && !is_no_failure(operation, call, failure->code)) {
-    assert_told(operation, call, status, failure);
-    if (operation->before == have_failed_mark)
-      then.events = clpt_cl_live_now().events; /* a mark that was set anew keeps both */
-    clpt_cl_assert_live(&then);                /* what was the caller's still is */
-    if (operation->run == create)
-      pretend();
-    clpt_ok(operation->run()); /* there, or it could not end */
+  } else if (call && !is_no_failure(operation->run, call, failure->code)) {
+    assert_told(operation->run, call, status, failure);
+    if (strcmp(operation->before, "sM!") == 0) /* a mark that was set anew keeps both */
+      then.events = clpt_cl_live_now().events;
+    clpt_cl_assert_live(&then);   /* what was the caller's still is */
+    clpt_ok(run(operation->run)); /* there, or it could not end */
   } else {
     ck_assert_int_eq(status, CLP_SUCCESS);
-    ck_assert(operation->run != wait_on_host || !call || clpt_cl_calls(CLPT_clFinish) == 1);
+    ck_assert(operation->run != 'H' || !call || clpt_cl_calls(CLPT_clFinish) == 1);
   }
-  operation->after();
+  must(operation->after);
   clpt_cl_reset();
   return call;
 }
@@ -443,34 +320,26 @@ START_TEST(each_call_of_each_operation)
   const struct operation *operation = &operations[_i % OPERATIONS];
   if (!begin(_i / OPERATIONS))
     return;
-  if (!calls_of(operation)) {
-    end();
-    return;
-  }
-  if (operation->run == create) {
-    end();
-    pretend();
-  }
-  operation->before();
-  const clpt_cl_live then = clpt_cl_live_now();
-  const size_t already = strlen(clpt_cl_trace());
   const char *calls = calls_of(operation);
-  clpt_ok(operation->run());
-  if (strcmp(calls, "any") != 0)
-    ck_assert_str_eq(clpt_cl_trace() + already, calls);
-  if (operation->run == free_behind_other)
-    ck_assert_ptr_eq(clpt_cl_last.svm_free_queue, cl.other);
-  if (operation->run == look)
-    ck_assert(is_done == (operation->before == have_done_mark));
-  if (operation->run == free_memory || operation->run == free_behind_other)
-    ck_assert_int_eq(clpt_cl_live_now().mems + clpt_cl_live_now().svm, then.mems + then.svm - 1);
-  operation->after();
-  clpt_cl_reset();
-  for (size_t i = 0; i < FAILURES; i++)
+  for (size_t i = 0; i < FAILURES && calls; i++)
     for (unsigned long nth = 0; fail_one(operation, nth, &failures[i]); nth++)
       continue;
-  if (operation->run != create)
-    end();
+  if (calls) {
+    must(operation->before);
+    const clpt_cl_live then = clpt_cl_live_now();
+    const size_t already = strlen(clpt_cl_trace());
+    clpt_ok(run(operation->run));
+    if (strcmp(calls, "any") != 0)
+      ck_assert_str_eq(clpt_cl_trace() + already, calls);
+    if (operation->run == 'B')
+      ck_assert_ptr_eq(clpt_cl_last.svm_free_queue, cl.other);
+    if (operation->run == 'L')
+      ck_assert(is_done == (operation->before[0] == 'M'));
+    if (operation->run == 'F' || operation->run == 'B')
+      ck_assert_int_eq(clpt_cl_live_now().mems + clpt_cl_live_now().svm, then.mems + then.svm - 1);
+    must(operation->after);
+  }
+  end();
 }
 END_TEST
 
@@ -501,8 +370,8 @@ START_TEST(what_each_says_and_takes)
   ck_assert(ops->free_is_ordered == !is_svm());
   ck_assert(ops->exclusive_parts == (is_nvidia && !is_svm()));
   ck_assert(ops->allocate_uses_home == (!is_svm() && it->home != NONE));
-  ck_assert((ops->free_on != NULL) == (it->pending[0] != '\0'));
-  ck_assert_int_eq(drain(), is_deferred ? CLP_NOT_SUPPORTED : CLP_SUCCESS);
+  ck_assert(!ops->free_on == !it->free_behind);
+  ck_assert_int_eq(run('D'), is_deferred ? CLP_NOT_SUPPORTED : CLP_SUCCESS);
   ck_assert(ops->stream_is_in_order(allocator->self, cl.other));
   ck_assert(!ops->stream_is_in_order(allocator->self, cl.out_of_order));
   ck_assert_int_eq(clpt_cl_live_now().contexts, before.contexts + 1);
@@ -555,7 +424,7 @@ START_TEST(flags_reach_the_driver)
     if (wanted & CL_MEM_SVM_FINE_GRAIN_BUFFER && is_svm())
       memset((void *)memory, 1, BYTES); /* the host may, at any time */
     if (wanted != vendors)
-      have_no_memory();
+      must("F");
     end();
   }
 }
@@ -571,7 +440,7 @@ START_TEST(each_allocation_of_host_memory_fails)
   while (!each.is_over) {
     pretend();
     clpt_host_fail_next(&each);
-    clp_status status = create();
+    clp_status status = run('C');
     clpt_host_check(&each, status);
     if (status)
       clpt_cl_assert_live(&before);
@@ -580,10 +449,10 @@ START_TEST(each_allocation_of_host_memory_fails)
   for (each = (clpt_host_failures){.may_do_without = true}; !each.is_over;) {
     const clpt_cl_live then = clpt_cl_live_now();
     clpt_host_fail_next(&each);
-    clp_status status = set_mark();
+    clp_status status = run('M');
     clpt_host_check(&each, status);
     if (!status)
-      end_mark();
+      must("m");
     clpt_cl_assert_live(&then);
   }
   end();
@@ -629,21 +498,21 @@ START_TEST(what_devices_need)
     return;
   }
   clpt_ok(create_with(CL_MEM_READ_ONLY));
-  have_memory();
+  must("A");
   ck_assert_uint_eq(clpt_cl_last.mem_flags,
                     CL_MEM_READ_ONLY | (devices[_i].aborts ? CL_MEM_ALLOC_HOST_PTR : 0));
-  have_no_memory();
-  have_mark();
+  must("F");
+  must("sM");
   clpt_cl_reset();
   if (devices[_i].is_pocl) {
-    clpt_fails(CLP_NOT_SUPPORTED, wait_out_of_order());
+    clpt_fails(CLP_NOT_SUPPORTED, run('O'));
     clpt_message_has("PoCL");
     ck_assert_str_eq(clpt_cl_trace(), "clGetEventInfo clGetCommandQueueInfo ");
   } else {
-    clpt_ok(wait_out_of_order());
+    must("O");
   }
-  clpt_ok(wait_in_order());
-  reach_mark();
+  must("W");
+  must(REACH);
   end();
 }
 END_TEST
@@ -675,9 +544,9 @@ START_TEST(a_context_of_two_devices)
     ck_assert_uint_eq(allocator->ops.max_block_bytes, 1000);
     ck_assert_uint_eq(allocator->ops.device_bytes, 5000);
     ck_assert_uint_eq(allocator->ops.alignment, 512);
-    clpt_ok(set_mark());
+    must("M");
     ck_assert_uint_eq(clpt_cl_calls(CLPT_clEnqueueMarker), 1);
-    end_mark();
+    must("m");
     end();
     clpt_fails(CLP_NOT_SUPPORTED,
                clp_cl_svm_allocator_create(two.context, NULL, &allocator)); /* before 2.0 */
@@ -730,9 +599,9 @@ START_TEST(devices_with_shared_virtual_memory)
     const size_t alignment = options.alignment ? options.alignment : largest;
     clpt_ok(clp_cl_svm_allocator_create(cl.context, &options, &allocator));
     ck_assert_uint_eq(allocator->ops.alignment, alignment);
-    have_memory();
+    must("A");
     ck_assert_uint_eq(memory % alignment, 0);
-    have_no_memory();
+    must("F");
     end();
   }
 }
@@ -757,12 +626,12 @@ START_TEST(freed_behind_the_home_queue)
   cl_command_queue queue = home_queue() ? home_queue() : cl.other;
   const bool waits = it->home != NONE && is_svm() && it->vendor == CLPT_NVIDIA;
   clpt_cl_stop(&cl, queue);
-  have_memory();
+  must("A");
   clpt_cl_fill(queue, is_svm() ? CLPT_SVM : CLPT_BUFFERS, memory, 7, BYTES, NULL);
   if (waits)
     ck_assert_int_eq(pthread_create(&thread, NULL, let_go, NULL), 0);
   clpt_cl_reset();
-  clpt_ok(is_svm() && it->home == NONE ? free_behind_other() : free_memory());
+  clpt_ok(is_svm() && it->home == NONE ? run('B') : run('F'));
   ck_assert_uint_eq(clpt_cl_calls(CLPT_clFinish) + clpt_cl_calls(CLPT_clWaitForEvents), waits);
   if (is_svm() && !waits)
     ck_assert_ptr_eq(clpt_cl_last.svm_free_queue, queue);
@@ -772,7 +641,7 @@ START_TEST(freed_behind_the_home_queue)
 }
 END_TEST
 
-enum { SVM_KIND = 7, WAITERS = 4, MANY = 40 };
+enum { WAITERS = 4, MANY = 40 };
 
 typedef struct waiter {
   pthread_t thread;
@@ -783,9 +652,9 @@ typedef struct waiter {
 static void *wait_for_frees(void *argument)
 {
   waiter *self = argument;
-  self->status = drain();
+  self->status = run('D');
   if (!self->status)
-    self->status = allocator->ops.mark_is_done(allocator->self, mark, &self->was_done);
+    self->status = ASK(mark_is_done, mark, &self->was_done);
   return NULL;
 }
 
@@ -795,9 +664,9 @@ START_TEST(threads_wait_for_frees_together)
   waiter waiters[WAITERS] = {{0}};
   if (!begin(SVM_KIND))
     return;
-  have_memory();
-  have_mark();
-  clpt_ok(free_behind_other());
+  must("A");
+  must("sM");
+  must("B");
   for (int i = 0; i < WAITERS; i++)
     ck_assert_int_eq(pthread_create(&waiters[i].thread, NULL, wait_for_frees, &waiters[i]), 0);
   clpt_cl_go_all();
@@ -806,7 +675,7 @@ START_TEST(threads_wait_for_frees_together)
     clpt_ok(waiters[i].status);
     ck_assert(waiters[i].was_done);
   }
-  end_mark();
+  must("m");
   end();
 }
 END_TEST
@@ -814,8 +683,8 @@ END_TEST
 static void free_many(int count)
 {
   for (int i = 0; i < count; i++) {
-    have_memory();
-    clpt_ok(free_behind_other());
+    must("A");
+    must("B");
   }
 }
 
@@ -836,7 +705,7 @@ START_TEST(few_events_stay)
   }
   ck_assert_int_lt(clpt_cl_live_now().events, before + 5 * MANY);
   ck_assert_uint_lt(clpt_cl_calls(CLPT_clGetEventInfo), 60 * MANY); /* not all of them each time */
-  clpt_ok(drain());
+  must("D");
   ck_assert_int_eq(clpt_cl_live_now().events, before);
   end();
 }
@@ -851,12 +720,12 @@ START_TEST(a_wait_for_frees_that_fails)
   free_many(3);
   clpt_cl_ok(clFinish(cl.other));
   clpt_cl_fail(CLPT_clWaitForEvents, 0, 1, codes[_i]);
-  clp_status status = drain();
+  clp_status status = run('D');
   ck_assert_int_eq(status, _i ? CLP_BACKEND_ERROR : CLP_SUCCESS);
   if (_i)
     clpt_message_has("clWaitForEvents failed with CL_OUT_OF_RESOURCES (-5)");
   ck_assert_uint_eq(clpt_cl_calls(CLPT_clWaitForEvents), 3);
-  clpt_ok(drain());
+  must("D");
   end();
 }
 END_TEST
@@ -867,13 +736,13 @@ START_TEST(frees_are_forgotten_without_host_memory)
     return;
   clpt_cl_stop(&cl, cl.other);
   for (int i = 0; i < 20 * MANY; i++) {
-    have_memory();
+    must("A");
     clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
-    clpt_ok(free_behind_other());
+    must("B");
     clpt_host_stop();
   }
   clpt_cl_go_all();
-  clpt_ok(drain());
+  must("D");
   end();
 }
 END_TEST
