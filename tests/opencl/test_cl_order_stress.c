@@ -213,7 +213,7 @@ START_TEST(blocks_go_round)
     end.tv_nsec %= 1000000000;
     clpt_workers_start(&workers, THREADS, works, 1, 0, NULL);
     clpt_workers_join(&workers);
-    for (shelf *it = shelves; it < shelves + SHELVES; *it++ = (shelf){NULL})
+    for (shelf *it = shelves; it < shelves + SHELVES; *it++ = (shelf){.buffer = NULL})
       if (it->buffer) {
         clpt_cl_ok(clWaitForEvents(1, &it->ready));
         clpt_cl_ok(clReleaseEvent(it->ready));

@@ -3,7 +3,7 @@
  * driver has them. Queues are held up by events of the test's. */
 #include "support/order_suite.h"
 #include "support/pools.h"
-#include "support/wrap_opencl.h"
+#include "support/watch_opencl.h"
 
 #include <clpool/opencl.h>
 #include <pthread.h>
@@ -184,6 +184,7 @@ static void setup(void)
   size_t bytes = (size_t)CLPT_MOST_READS * CLPT_ORDER_BYTES;
   cl_int code;
   clpt_cl_open(&cl, 1);
+  clpt_cl_reset();
   clpt_cl_pretend_no_pocl(); /* whose queues do not wait if they are out of order */
   copies = clCreateBuffer(cl.context, CL_MEM_READ_WRITE, bytes, NULL, &code);
   clpt_cl_ok(code);

@@ -3,7 +3,7 @@
  * plain cl_mems and sub-buffers, and who keeps whom alive. */
 #include "support/chance.h"
 #include "support/pools.h"
-#include "support/wrap_opencl.h"
+#include "support/watch_opencl.h"
 
 #include <clpool/log.h>
 #include <clpool/opencl.h>
@@ -178,7 +178,7 @@ static cl_mem created(size_t bytes, cl_mem_flags flags)
  * time after the release, from a thread of its own. */
 static void release(cl_mem mem, size_t blocks)
 {
-  clpt_cl_ok(clReleaseMemObject(mem));
+  clpt_cl_ok(clpi_cl.clReleaseMemObject(mem));
   clpt_cl_ok(clFinish(cl.queue));
   while (clpt_stats(pool).active_blocks > blocks)
     sched_yield();
@@ -236,7 +236,7 @@ START_TEST(released_while_in_use_at_home)
   cl_event stop = clpt_cl_stop(&cl, cl.queue);
   cl_mem first = created(BYTES, 0);
   fill(first, 1);
-  clpt_cl_ok(clReleaseMemObject(first));
+  clpt_cl_ok(clpi_cl.clReleaseMemObject(first));
   cl_mem second = created(BYTES, 0);
   fill(second, 2);
   clpt_cl_go(stop);
@@ -253,7 +253,7 @@ START_TEST(it_outlives_the_pool)
   clp_pool_release(pool);
   fill(mem, 3);
   assert_filled(mem, 3);
-  clpt_cl_ok(clReleaseMemObject(mem)); /* nothing is left then */
+  clpt_cl_ok(clpi_cl.clReleaseMemObject(mem)); /* nothing is left then */
 }
 END_TEST
 
@@ -344,7 +344,7 @@ START_TEST(a_sub_buffer_is_that_part)
                                  found, 0, NULL, NULL));
   for (size_t i = 0; i < ALL; i++)
     ck_assert_uint_eq(found[i], i >= from && i < from + WORDS ? 2 : 1);
-  clpt_cl_ok(clReleaseMemObject(part));
+  clpt_cl_ok(clpi_cl.clReleaseMemObject(part));
   if (clpt_cl_is(&cl, CLPT_POCL_PLATFORM)) { /* NVIDIA's driver takes any origin */
     clpt_fails(CLP_INVALID_ARGUMENT, clp_buffer_create_sub_buffer(buffer, 0, 4, 100, &part));
     clpt_message_has("aligned");
