@@ -12,6 +12,7 @@
 
 #define CLPT_CL_ENUMERATOR(name) CLPT_##name,
 typedef enum clpt_cl_call { CLPI_CL_FUNCTIONS(CLPT_CL_ENUMERATOR) CLPT_CL_CALLS } clpt_cl_call;
+enum { CLPT_CL_ANY = CLPT_CL_CALLS }; /* function whose failure somebody is told */
 #undef CLPT_CL_ENUMERATOR
 
 /** Watches from the first time on. Nothing fails, nothing is pretended, no call was noted. What is
@@ -27,13 +28,9 @@ unsigned long clpt_cl_calls(clpt_cl_call call);
 enum { CLPT_CL_SILENT = -123456 };
 
 /** The next `count` calls of a function fail with `code` and do nothing, after `nth` that do as
- * usual. clSVMAlloc fails with NULL, whatever the code. */
-void clpt_cl_fail(clpt_cl_call call, unsigned long nth, unsigned long count, cl_int code);
+ * usual. clSVMAlloc fails with NULL, whatever the code. CL_SUCCESS: none fails any more. */
+void clpt_cl_fail(unsigned call, unsigned long nth, unsigned long count, cl_int code);
 enum { CLPT_CL_ALL = INT_MAX }; /* as `count` */
-
-/** Call number `nth` from now (0 is the next) fails, of all functions that can and whose failure
- * somebody is told. CL_SUCCESS: none does, from now on. */
-void clpt_cl_fail_any(unsigned long nth, cl_int code);
 
 /** The name of the last call that failed on purpose since clpt_cl_reset; NULL: none did. */
 const char *clpt_cl_failed(void);
@@ -43,23 +40,16 @@ const char *clpt_cl_failed(void);
 void clpt_cl_pretend(cl_device_id device, cl_device_info what, const void *value, size_t bytes);
 void clpt_cl_pretend_text(cl_device_id device, cl_device_info what, const char *text);
 
-/** The same for CL_DEVICE_VENDOR_ID; and for CL_DEVICE_VERSION: a device of OpenCL 3.0 that is not
- * known to be PoCL's. NVIDIA's driver does not stand what other vendors' do. */
-enum { CLPT_NVIDIA = 0x10de, CLPT_ANOTHER_VENDOR = 1 };
-void clpt_cl_pretend_vendor(cl_uint vendor);
-void clpt_cl_pretend_no_pocl(void);
-
 /** The next clGetEventInfo that asks how far an event is says `status`, such as that of failed
  * work: what comes of work that really fails is nothing to rely on (PoCL 3.1 crashes). */
 void clpt_cl_pretend_progress(cl_int status);
 
 /** The flags of the last clCreateBuffer and clSVMAlloc, the queue of the last clEnqueueSVMFree. */
-typedef struct clpt_cl_last_calls {
+extern struct clpt_cl_last {
   cl_mem_flags mem_flags;
   cl_svm_mem_flags svm_flags;
   cl_command_queue svm_free_queue;
-} clpt_cl_last_calls;
-extern clpt_cl_last_calls clpt_cl_last;
+} clpt_cl_last;
 
 /** References that were taken, by create or retain, and not given back; and blocks of shared
  * virtual memory that were not yet freed, or given to a queue to be freed. */
