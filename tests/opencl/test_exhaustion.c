@@ -23,7 +23,6 @@ enum { MOST_BLOCKS = 2 * ROOM_BYTES / UNIT };
 
 static clpt_cl cl;
 static clp_pool *pool;
-static bool is_svm;
 
 /* The address space in use, from the system's own count. */
 static size_t address_space_in_use(void)
@@ -36,49 +35,24 @@ static size_t address_space_in_use(void)
   return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* All of a buffer is really there, as its last word shows. */
-static void use_last_word(clp_buffer *buffer)
+/* Takes blocks until there is no memory for one more, which changes nothing. Returns how many. */
+static size_t take_all(clp_buffer *buffers[MOST_BLOCKS], bool is_svm)
 {
-  const clp_memory memory = clp_buffer_memory(buffer);
-  const size_t offset = clp_buffer_size(buffer) - sizeof(cl_uint);
-  const cl_uint written = 12345;
-  cl_uint found = 0;
-  if (is_svm) {
-    cl_uint *last = (cl_uint *)(memory + offset);
-    clpt_cl_ok(
-        clEnqueueSVMMemcpy(cl.queue, CL_TRUE, last, &written, sizeof(written), 0, NULL, NULL));
-    clpt_cl_ok(clEnqueueSVMMemcpy(cl.queue, CL_TRUE, &found, last, sizeof(found), 0, NULL, NULL));
-  } else {
-    clpt_cl_ok(clEnqueueWriteBuffer(cl.queue, (cl_mem)memory, CL_TRUE, offset, sizeof(written),
-                                    &written, 0, NULL, NULL));
-    clpt_cl_ok(clEnqueueReadBuffer(cl.queue, (cl_mem)memory, CL_TRUE, offset, sizeof(found), &found,
-                                   0, NULL, NULL));
-  }
-  ck_assert_uint_eq(found, written);
-}
-
-/* One allocation that must fail and change nothing. */
-static void assert_exhausted(size_t bytes)
-{
-  clp_buffer *failed = (clp_buffer *)&cl;
+  size_t count = 0;
   clp_pool_stats before = clpt_stats(pool);
-  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_pool_allocate(pool, bytes, &failed));
-  ck_assert_ptr_null(failed);
+  while (count < MOST_BLOCKS && clp_pool_allocate(pool, BLOCK_BYTES, &buffers[count]) == 0) {
+    before = clpt_stats(pool);
+    count++;
+  }
+  ck_assert_uint_lt(count, MOST_BLOCKS);
+  ck_assert_uint_gt(count, 4);
+  ck_assert_ptr_null(buffers[count]);
+  ck_assert_int_eq(clp_last_error()->status, CLP_OUT_OF_DEVICE_MEMORY);
   ck_assert_int_eq(clp_last_error()->native_code, is_svm ? 0 : CL_OUT_OF_HOST_MEMORY);
   clpt_message_has(is_svm ? "clSVMAlloc" : "CL_OUT_OF_HOST_MEMORY (-6)");
   clp_pool_stats after = clpt_stats(pool);
   clpt_assert_same_figures(&before, &after);
   ck_assert_uint_eq(after.out_of_memory_reactions, before.out_of_memory_reactions + 1);
-}
-
-/* Takes blocks until there is no memory for one more. Returns how many. */
-static size_t take_all(clp_buffer *buffers[MOST_BLOCKS])
-{
-  size_t count = 0;
-  while (count < MOST_BLOCKS && clp_pool_allocate(pool, BLOCK_BYTES, &buffers[count]) == 0)
-    count++;
-  ck_assert_uint_lt(count, MOST_BLOCKS);
-  ck_assert_uint_gt(count, 4);
   return count;
 }
 
@@ -88,17 +62,18 @@ static void release_all(clp_buffer *buffers[], size_t count)
     clpt_ok(clp_buffer_release(buffers[i]));
 }
 
-/* Everything that the driver loads, maps and starts comes before the limit. */
 START_TEST(held_blocks_make_room)
 {
+  const clpt_cl_kind kind = (clpt_cl_kind)_i;
   clp_buffer *buffers[MOST_BLOCKS], *large;
   struct rlimit as_before, limit;
-  is_svm = _i == CLPT_SVM;
   clpt_cl_open(&cl, 1);
-  pool = clpt_cl_pool(&cl, (clpt_cl_kind)_i, CLP_REUSE_OPPORTUNISTIC, cl.queue, false);
-  buffers[0] = clpt_allocate(pool, sizeof(cl_uint));
-  use_last_word(buffers[0]);
-  clpt_ok(clp_buffer_release(buffers[0]));
+  pool = clpt_cl_pool(&cl, kind, CLP_REUSE_OPPORTUNISTIC, cl.queue, false);
+  /* Everything that the driver loads, maps and starts comes before the limit. */
+  large = clpt_allocate(pool, 1000);
+  clpt_cl_fill_buffer(cl.queue, large, 7);
+  clpt_cl_assert_buffer(cl.queue, large, 7);
+  clpt_ok(clp_buffer_release(large));
   clpt_ok(clp_pool_free_held(pool));
   clpt_cl_finish(&cl);
   ck_assert_int_eq(getrlimit(RLIMIT_AS, &as_before), 0);
@@ -106,25 +81,21 @@ START_TEST(held_blocks_make_room)
   limit.rlim_cur = address_space_in_use() + ROOM_BYTES;
   ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
 
-  size_t count = take_all(buffers);
-  assert_exhausted(BLOCK_BYTES);
-  assert_exhausted(BLOCK_BYTES * 2);
-  for (size_t i = 0; i < count; i++)
-    use_last_word(buffers[i]);
+  size_t count = take_all(buffers, kind == CLPT_SVM);
   release_all(buffers, count);
   const clp_pool_stats before = clpt_stats(pool);
   ck_assert_uint_eq(before.held_blocks, count);
   large = clpt_allocate(pool, BLOCK_BYTES * 2);
   const clp_pool_stats after = clpt_stats(pool);
   ck_assert_uint_gt(after.device_frees, before.device_frees);
-  if (!is_svm) /* whose frees are waited for only when nothing is held any more */
+  if (kind == CLPT_BUFFERS) /* the others' frees are waited for when nothing is held any more */
     ck_assert_uint_gt(after.held_blocks, 0); /* no more are freed than it takes */
-  use_last_word(large);
+  clpt_cl_fill_buffer(cl.queue, large, 8);
   /* What is still held goes to the next who asks, and then there is nothing left to free. */
-  count = take_all(buffers);
+  count = take_all(buffers, kind == CLPT_SVM);
   ck_assert_uint_eq(clpt_stats(pool).held_blocks, 0);
   release_all(buffers, count);
-  clpt_ok(clp_buffer_release(large));
+  clpt_ok(clp_buffer_release_on(large, cl.queue));
 
   ck_assert_int_eq(setrlimit(RLIMIT_AS, &as_before), 0);
   clp_pool_release(pool);

@@ -203,25 +203,6 @@ static void teardown(void)
   clpt_cl_close(&cl);
 }
 
-/* Without the pool's care, the stale write comes last: else the cases would prove nothing. */
-START_TEST(the_driver_does_not_help)
-{
-  if (!clpt_cl_is(&cl, CLPT_POCL_PLATFORM))
-    return;
-  clp_allocator *allocator = clpt_cl_allocator(&cl, CLPT_BUFFERS, NULL);
-  const clp_memory memory = clpt_memory(allocator, CLPT_ORDER_BYTES);
-  cl_event stop = clpt_cl_stop(&cl, cl.queue);
-  clpt_cl_fill(cl.queue, CLPT_BUFFERS, memory, 1, CLPT_ORDER_BYTES, NULL);
-  clpt_cl_fill(cl.other, CLPT_BUFFERS, memory, 2, CLPT_ORDER_BYTES, NULL);
-  clpt_cl_ok(clFinish(cl.other));
-  clpt_cl_go(stop);
-  clpt_cl_ok(clFinish(cl.queue));
-  clpt_cl_assert_filled(cl.other, CLPT_BUFFERS, memory, 1, CLPT_ORDER_BYTES);
-  clpt_ok(clp_allocator_free(allocator, memory, CLPT_ORDER_BYTES));
-  clp_allocator_release(allocator);
-}
-END_TEST
-
 /* --- queues out of order, as the driver has them --- */
 
 /* A stale write is held up by an event of the test's, so that it comes last wherever nobody orders
@@ -328,7 +309,6 @@ int main(void)
 {
   Suite *suite = clpt_order_suite("order: OpenCL", &opencl, setup, teardown);
   TCase *tests = clpt_cl_case(suite, "out of order", &cl);
-  tcase_add_test(tests, the_driver_does_not_help);
   tcase_add_loop_test(tests, the_next_owner_comes_after_the_stale_write, 0, OWNERS * OUT_OF_ORDER);
   tcase_add_loop_test(tests, a_binding_comes_after_what_was_written, 0, OUT_OF_ORDER);
   return clpt_cl_run(suite);

@@ -138,6 +138,7 @@ clp_pool *clpt_cl_pool(const clpt_cl *cl, clpt_cl_kind kind, unsigned reuse_flag
 void clpt_cl_fill(cl_command_queue queue, clpt_cl_kind kind, clp_memory memory, cl_uint word,
                   size_t bytes, const cl_event *after)
 {
+  bytes -= bytes % sizeof(word);
   clpt_cl_ok(kind == CLPT_SVM ? clEnqueueSVMMemFill(queue, (void *)memory, &word, sizeof(word),
                                                     bytes, after != NULL, after, NULL)
                               : clEnqueueFillBuffer(queue, (cl_mem)memory, &word, sizeof(word), 0,
