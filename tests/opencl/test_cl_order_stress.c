@@ -8,9 +8,8 @@
 
 #include <clpool/opencl.h>
 #include <sched.h>
-#include <time.h>
 
-enum { THREADS = 4, QUEUES = 4, SHELVES = 8, BATCH = 32, MOST_WORDS = 1024 };
+enum { THREADS = 4, QUEUES = 4, SHELVES = 8, BATCH = 32, ROUNDS = 20, MOST_WORDS = 1024 };
 
 /* Both kinds of memory, with a home stream or without, on an arena or not. */
 enum { HOMES = 2, ARENAS = 2, PASSES = CLPT_CL_KINDS * HOMES * ARENAS };
@@ -30,8 +29,7 @@ static clpt_cl cl;
 static clpt_cl_kind kind;
 static bool has_home, is_pocl;
 static clp_pool *pool;
-static cl_command_queue queues[QUEUES]; /* the second half is out of order */
-static struct timespec end;
+static cl_command_queue queues[QUEUES];                  /* the second half is out of order */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the shelves */
 static shelf shelves[SHELVES];
 
@@ -175,28 +173,20 @@ static void use(tools *own, way how)
            : clp_buffer_release_on(it.buffer, how == EXCHANGE ? reader : queue));
 }
 
-static bool is_over(void)
-{
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec > end.tv_sec || (now.tv_sec == end.tv_sec && now.tv_nsec >= end.tv_nsec);
-}
-
 static void work(clpt_worker *self)
 {
   tools mine = {.worker = self}, *own = &mine;
-  do {
+  for (unsigned round = 0; round < self->rounds && !self->wrong[0]; round++) {
     for (int i = 0; i < BATCH && !self->wrong[0]; i++)
       use(own, (way)chance(own, WAYS));
     check_reads(own); /* and no queue gets far ahead of its device */
     MUST(chance(own, 2) ? clp_pool_trim_to(pool, 20000) : clp_pool_free_held(pool));
-  } while (!self->wrong[0] && !is_over());
+  }
 }
 
 START_TEST(blocks_go_round)
 {
   static const clpt_work works[] = {work};
-  const char *seconds = getenv("CLPT_STRESS_SECONDS"); /* default: a quarter */
   clpt_workers workers;
   kind = (clpt_cl_kind)(_i % CLPT_CL_KINDS);
   has_home = _i / CLPT_CL_KINDS % HOMES;
@@ -207,11 +197,7 @@ START_TEST(blocks_go_round)
   if (clpt_cl_has(&cl, kind)) {
     pool = clpt_cl_pool(&cl, kind, CLP_REUSE_OPPORTUNISTIC | CLP_REUSE_INTERNAL_DEPENDENCIES,
                         has_home ? queues[0] : NULL, _i / CLPT_CL_KINDS / HOMES);
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    end.tv_nsec += seconds ? 0 : 250000000;
-    end.tv_sec += seconds ? atoi(seconds) : end.tv_nsec / 1000000000;
-    end.tv_nsec %= 1000000000;
-    clpt_workers_start(&workers, THREADS, works, 1, 0, NULL);
+    clpt_workers_start(&workers, THREADS, works, 1, clpt_iterations(ROUNDS), NULL);
     clpt_workers_join(&workers);
     for (shelf *it = shelves; it < shelves + SHELVES; *it++ = (shelf){.buffer = NULL})
       if (it->buffer) {
