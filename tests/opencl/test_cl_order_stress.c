@@ -9,30 +9,20 @@
 #include <clpool/opencl.h>
 #include <sched.h>
 
-enum { THREADS = 4, QUEUES = 4, SHELVES = 8, BATCH = 32, ROUNDS = 20, MOST_WORDS = 1024 };
+enum { THREADS = 4, QUEUES = 4, BATCH = 32, ROUNDS = 20, MOST_WORDS = 1024 };
 
 /* Both kinds of memory, with a home stream or without, on an arena or not. */
 enum { HOMES = 2, ARENAS = 2, PASSES = CLPT_CL_KINDS * HOMES * ARENAS };
 
 /* By one queue; read by another, which is recorded; bound to one, then another; with no queue
- * named; left for another thread, for what that one has left; as a plain cl_mem. */
-typedef enum way { ONE, TWO, BOUND, HOME, EXCHANGE, CL_MEM, WAYS } way;
-
-/* A buffer that has `word` once `ready` is done. */
-typedef struct shelf {
-  clp_buffer *buffer; /* NULL: it is free */
-  cl_uint word;
-  cl_event ready;
-} shelf;
+ * named; as a plain cl_mem. */
+typedef enum way { ONE, TWO, BOUND, HOME, CL_MEM, WAYS } way;
 
 static clpt_cl cl;
 static clpt_cl_kind kind;
 static bool has_home, is_pocl;
 static clp_pool *pool;
-static cl_command_queue queues[QUEUES];                  /* the second half is out of order */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the shelves */
-static shelf shelves[SHELVES];
-
+static cl_command_queue queues[QUEUES]; /* the second half is out of order */
 typedef struct tools {
   clpt_worker *worker;
   cl_uint word; /* the last that was written */
@@ -90,17 +80,13 @@ static void check_reads(tools *own)
                    own->reads[own->count - 1].word);
 }
 
-static cl_event event_of(tools *own, cl_command_queue queue)
+/* Makes a queue wait for another one. */
+static void wait_for(tools *own, cl_command_queue later, cl_command_queue earlier)
 {
   cl_event event = NULL;
-  MUST(clEnqueueMarkerWithWaitList(queue, 0, NULL, &event));
-  MUST(clFlush(queue));
-  return event;
-}
-
-static void wait_for(tools *own, cl_command_queue queue, cl_event event)
-{
-  MUST(clEnqueueMarkerWithWaitList(queue, 1, &event, NULL)); /* read_words keeps it */
+  MUST(clEnqueueMarkerWithWaitList(earlier, 0, NULL, &event));
+  MUST(clFlush(earlier));
+  MUST(clEnqueueMarkerWithWaitList(later, 1, &event, NULL)); /* read_words keeps it */
   MUST(clReleaseEvent(event));
 }
 
@@ -125,52 +111,35 @@ static void use_as_cl_mem(tools *own, size_t bytes)
     pthread_mutex_unlock(&clpi_cl_driver_lock);
 }
 
-static shelf exchange(tools *own, shelf left)
-{
-  shelf *place = &shelves[chance(own, SHELVES)];
-  pthread_mutex_lock(&lock);
-  shelf found = *place;
-  *place = left;
-  pthread_mutex_unlock(&lock);
-  return found;
-}
-
 static void use(tools *own, way how)
 {
   cl_command_queue queue = queues[how == HOME ? 0 : chance(own, QUEUES)];
   cl_command_queue reader = how == ONE || how == HOME ? queue : queues[chance(own, QUEUES)];
   const size_t bytes = ((size_t)64 << 2 * chance(own, 3)) * sizeof(cl_uint);
-  own->word = (own->word + 1) % (1u << 28) | own->worker->number << 28;
-  shelf it = {.buffer = NULL, .word = own->word};
+  const cl_uint word = own->word = (own->word + 1) % (1u << 28) | own->worker->number << 28;
+  clp_buffer *buffer = NULL;
   if (how == CL_MEM) {
     use_as_cl_mem(own, bytes);
     return;
   }
-  MUST(how == HOME ? clp_pool_allocate(pool, bytes, &it.buffer)
-                   : clp_pool_allocate_on(pool, bytes, queue, &it.buffer));
-  if (!it.buffer)
+  MUST(how == HOME ? clp_pool_allocate(pool, bytes, &buffer)
+                   : clp_pool_allocate_on(pool, bytes, queue, &buffer));
+  if (!buffer)
     return;
   if (how == BOUND)
-    MUST(clp_buffer_bind(it.buffer, queue));
-  write_words(own, queue, it.buffer, it.word);
-  if (how == TWO || how == EXCHANGE)
-    it.ready = event_of(own, queue);
-  if (how == EXCHANGE)
-    it = exchange(own, it);
-  if (!it.buffer)
-    return;
-  if (it.ready)
-    wait_for(own, reader, it.ready);
-  if (how == TWO)
-    MUST(clp_buffer_record_use(it.buffer, reader));
+    MUST(clp_buffer_bind(buffer, queue));
+  write_words(own, queue, buffer, word);
+  if (how == TWO) {
+    wait_for(own, reader, queue);
+    MUST(clp_buffer_record_use(buffer, reader));
+  }
   if (how == BOUND)
-    MUST(clp_buffer_bind(it.buffer, reader));
-  read_words(own, reader, it.buffer, it.word);
+    MUST(clp_buffer_bind(buffer, reader));
+  read_words(own, reader, buffer, word);
   if (how == HOME)
     MUST(clFinish(queue));
-  MUST(how == HOME || how == BOUND
-           ? clp_buffer_release(it.buffer)
-           : clp_buffer_release_on(it.buffer, how == EXCHANGE ? reader : queue));
+  MUST(how == HOME || how == BOUND ? clp_buffer_release(buffer)
+                                   : clp_buffer_release_on(buffer, queue));
 }
 
 static void work(clpt_worker *self)
@@ -199,12 +168,6 @@ START_TEST(blocks_go_round)
                         has_home ? queues[0] : NULL, _i / CLPT_CL_KINDS / HOMES);
     clpt_workers_start(&workers, THREADS, works, 1, clpt_iterations(ROUNDS), NULL);
     clpt_workers_join(&workers);
-    for (shelf *it = shelves; it < shelves + SHELVES; *it++ = (shelf){.buffer = NULL})
-      if (it->buffer) {
-        clpt_cl_ok(clWaitForEvents(1, &it->ready));
-        clpt_cl_ok(clReleaseEvent(it->ready));
-        clpt_ok(clp_buffer_release(it->buffer));
-      }
     while (clpt_stats(pool).active_blocks > 0)
       sched_yield(); /* cl_mems may come back from a thread of the driver's */
     ck_assert_uint_gt(clpt_stats(pool).hits, 0);

@@ -131,9 +131,10 @@ START_TEST(without_it_every_call_that_needs_it_says_so)
   for (size_t i = 0; i < 3; i++)
     ck_assert_ptr_null(allocators[i]);
   clpt_device_init(&rig.device);
-  rig.device.ops.memory_kind = CLP_MEMORY_CL_MEM;
   clpt_rig_start_with(&rig, NULL);
-  clp_buffer *buffer = clpt_allocate(rig.pool, 1000);
+  clp_buffer *buffer = clpt_allocate(rig.pool, 1000); /* whose kind is taken at the user's word */
+  ck_assert_ptr_eq(clp_buffer_cl_mem(buffer), (void *)clp_buffer_memory(buffer));
+  ck_assert_ptr_eq(clp_buffer_svm_pointer(buffer), (void *)clp_buffer_memory(buffer));
   clpt_fails(CLP_NOT_SUPPORTED, clp_pool_create_cl_mem(rig.pool, 1000, 0, &mems[0]));
   clpt_fails(CLP_NOT_SUPPORTED, clp_buffer_create_sub_buffer(buffer, 0, 0, 100, &mems[1]));
   ck_assert(mems[0] == NULL && mems[1] == NULL);

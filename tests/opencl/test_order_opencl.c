@@ -6,7 +6,6 @@
 #include "support/watch_opencl.h"
 
 #include <clpool/opencl.h>
-#include <pthread.h>
 #include <sched.h>
 
 /* Both kinds of memory, with a home stream or without, each of two queues in order or not. */
@@ -275,41 +274,10 @@ START_TEST(the_next_owner_comes_after_the_stale_write)
 }
 END_TEST
 
-static void *let_go(void *stop)
-{
-  clpt_cl_go(stop);
-  return NULL;
-}
-
-/* A binding is about data, so there it is no way out to take another block. */
-START_TEST(a_binding_comes_after_what_was_written)
-{
-  pthread_t thread;
-  clp_pool *pool = start(_i, NULL);
-  if (!pool)
-    return;
-  cl_event stop = clpt_cl_stop(&cl, cl.other);
-  clp_buffer *buffer = allocate_on(pool, cl.other);
-  clpt_ok(clp_buffer_bind(buffer, cl.other));
-  clpt_cl_fill_buffer(cl.other, buffer, STALE);
-  ck_assert_int_eq(pthread_create(&thread, NULL, let_go, stop), 0);
-  clpt_ok(clp_buffer_bind(buffer, cl.out_of_order));
-  wait_for(cl.out_of_order, cl.queue);
-  clpt_cl_fill_buffer(cl.out_of_order, buffer, FRESH);
-  clpt_cl_ok(clFlush(cl.out_of_order));
-  ck_assert_int_eq(pthread_join(thread, NULL), 0);
-  clpt_cl_ok(clFinish(cl.other));
-  clpt_cl_assert_buffer(cl.out_of_order, buffer, FRESH);
-  clpt_ok(clp_buffer_release(buffer));
-  clp_pool_release(pool);
-}
-END_TEST
-
 int main(void)
 {
   Suite *suite = clpt_order_suite("order: OpenCL", &opencl, setup, teardown);
   TCase *tests = clpt_cl_case(suite, "out of order", &cl);
   tcase_add_loop_test(tests, the_next_owner_comes_after_the_stale_write, 0, OWNERS * OUT_OF_ORDER);
-  tcase_add_loop_test(tests, a_binding_comes_after_what_was_written, 0, OUT_OF_ORDER);
   return clpt_cl_run(suite);
 }
