@@ -33,7 +33,8 @@ typedef struct kind {
 
 #define BUFFER      "clReleaseMemObject ", NULL, "clCreateSubBuffer ", "clReleaseMemObject "
 #define SVM_FREE    "clEnqueueBarrierWithWaitList clEnqueueSVMFree clFlush "
-#define NEW_VERSION "OpenCL 3.0 pretended", ANOTHER
+#define NEW         "OpenCL 3.0 pretended"
+#define NEW_VERSION NEW, ANOTHER
 #define OLD_VERSION "OpenCL 1.1 x", ANOTHER
 
 /* An immediate allocator's memory is made sure of in a way that the device has and stands. NVIDIA's
@@ -275,42 +276,55 @@ static void assert_told(char run, const char *call, clp_status status,
   const bool is_null = strcmp(call, "clSVMAlloc") == 0;
   const bool is_about_memory = run == 'A' || run == 'S';
   char text[128];
-  if (is_about_memory)
-    snprintf(text, sizeof(text), "%s %s %d bytes", call, is_null ? "has no memory for" : "for",
-             run == 'S' ? PART : BYTES);
-  else
-    snprintf(text, sizeof(text), "%s failed with ", call);
+  snprintf(text, sizeof(text),
+           is_null           ? "%s has no memory for %d bytes"
+           : is_about_memory ? "%s for %d bytes"
+                             : "%s failed with ",
+           call, run == 'S' ? PART : BYTES);
   ck_assert_int_eq(status, is_null           ? CLP_OUT_OF_DEVICE_MEMORY
                            : is_about_memory ? failure->memory_status
                                              : failure->status);
   ck_assert_int_eq(clp_last_error()->status, status);
   ck_assert_int_eq(clp_last_error()->native_code, is_null ? 0 : failure->code);
   clpt_message_has(text);
-  if (!is_null)
-    clpt_message_has(failure->name);
+  clpt_message_has(is_null ? "" : failure->name);
 }
 
-/* Call number `nth` of an operation fails. Returns false, once it has succeeded without. */
+/* Call number `nth` of an operation fails. Returns false, once it has succeeded without, by the
+ * calls that are its. */
 static bool fail_one(const struct operation *operation, unsigned long nth,
-                     const struct failure *failure)
+                     const struct failure *failure, const char *calls)
 {
+  const char run_step = operation->run;
   must(operation->before);
   clpt_cl_live then = clpt_cl_live_now();
+  const size_t already = strlen(clpt_cl_trace());
   clpt_cl_fail(CLPT_CL_ANY, nth, 1, failure->code);
-  clp_status status = run(operation->run);
+  clp_status status = run(run_step);
   const char *call = clpt_cl_failed();
   clpt_cl_fail(CLPT_CL_ANY, 0, 0, CL_SUCCESS);
-  if (call && operation->run == '?') {
+  if (!call) {
+    const clpt_cl_live now = clpt_cl_live_now();
+    ck_assert_int_eq(status, CLP_SUCCESS);
+    if (*calls != 'a')
+      ck_assert_str_eq(clpt_cl_trace() + already, calls);
+    if (run_step == 'B')
+      ck_assert_ptr_eq(clpt_cl_last.svm_free_queue, cl.other);
+    if (run_step == 'L')
+      ck_assert(is_done == (operation->before[0] == 'M'));
+    if (run_step == 'F' || run_step == 'B')
+      ck_assert_int_eq(now.mems + now.svm, then.mems + then.svm - 1);
+  } else if (run_step == '?') {
     ck_assert_int_eq(status, CLP_BUSY); /* it is taken for the worse */
-  } else if (call && !is_no_failure(operation->run, call, failure->code)) {
-    assert_told(operation->run, call, status, failure);
+  } else if (is_no_failure(run_step, call, failure->code)) {
+    ck_assert_int_eq(status, CLP_SUCCESS);
+    ck_assert_uint_eq(clpt_cl_calls(CLPT_clFinish), run_step == 'H');
+  } else {
+    assert_told(run_step, call, status, failure);
     if (strcmp(operation->before, "sM!") == 0) /* a mark that was set anew keeps both */
       then.events = clpt_cl_live_now().events;
-    clpt_cl_assert_live(&then);   /* what was the caller's still is */
-    clpt_ok(run(operation->run)); /* there, or it could not end */
-  } else {
-    ck_assert_int_eq(status, CLP_SUCCESS);
-    ck_assert(operation->run != 'H' || !call || clpt_cl_calls(CLPT_clFinish) == 1);
+    clpt_cl_assert_live(&then); /* what was the caller's still is */
+    clpt_ok(run(run_step));     /* there, or it could not end */
   }
   must(operation->after);
   clpt_cl_reset();
@@ -325,23 +339,8 @@ START_TEST(each_call_of_each_operation)
     return;
   const char *calls = calls_of(operation);
   for (size_t i = 0; i < FAILURES && calls; i++)
-    for (unsigned long nth = 0; fail_one(operation, nth, &failures[i]); nth++)
+    for (unsigned long nth = 0; fail_one(operation, nth, &failures[i], calls); nth++)
       continue;
-  if (calls) {
-    must(operation->before);
-    const clpt_cl_live then = clpt_cl_live_now();
-    const size_t already = strlen(clpt_cl_trace());
-    clpt_ok(run(operation->run));
-    if (strcmp(calls, "any") != 0)
-      ck_assert_str_eq(clpt_cl_trace() + already, calls);
-    if (operation->run == 'B')
-      ck_assert_ptr_eq(clpt_cl_last.svm_free_queue, cl.other);
-    if (operation->run == 'L')
-      ck_assert(is_done == (operation->before[0] == 'M'));
-    if (operation->run == 'F' || operation->run == 'B')
-      ck_assert_int_eq(clpt_cl_live_now().mems + clpt_cl_live_now().svm, then.mems + then.svm - 1);
-    must(operation->after);
-  }
   end();
 }
 END_TEST
@@ -429,36 +428,35 @@ START_TEST(flags_reach_the_driver)
 }
 END_TEST
 
-START_TEST(each_allocation_of_host_memory_fails)
+static void fail_host_memory(char step, clpt_host_failures each)
 {
-  const clpt_cl_live before = clpt_cl_live_now();
-  clpt_host_failures each = {0};
-  if (!begin(_i))
-    return;
-  end();
+  const clpt_cl_live then = clpt_cl_live_now();
   while (!each.is_over) {
-    pretend();
     clpt_host_fail_next(&each);
-    clp_status status = run('C');
+    clp_status status = run(step);
     clpt_host_check(&each, status);
     if (status)
-      clpt_cl_assert_live(&before);
-  }
-  ck_assert_uint_gt(each.count, 0);
-  for (each = (clpt_host_failures){.may_do_without = true}; !each.is_over;) {
-    const clpt_cl_live then = clpt_cl_live_now();
-    clpt_host_fail_next(&each);
-    clp_status status = run('M');
-    clpt_host_check(&each, status);
-    if (!status)
+      clpt_cl_assert_live(&then);
+    else if (step == 'M')
       must("m");
-    clpt_cl_assert_live(&then);
   }
+}
+
+START_TEST(each_allocation_of_host_memory_fails)
+{
+  if (!begin(_i))
+    return;
+  must("e");
+  fail_host_memory('C', (clpt_host_failures){.may_do_without = false});
+  fail_host_memory('M', (clpt_host_failures){.may_do_without = true});
   end();
 }
 END_TEST
 
 /* --- devices --- */
+
+#define COARSE CL_DEVICE_SVM_COARSE_GRAIN_BUFFER
+#define FINE   CL_MEM_SVM_FINE_GRAIN_BUFFER
 
 #define POCL "OpenCL 3.0 PoCL HSTR: pthread-x86_64"
 
@@ -513,24 +511,25 @@ END_TEST
 /* The least memory and version and the greatest alignment count, whichever device has them. */
 START_TEST(a_context_of_two_devices)
 {
-  const cl_ulong blocks[] = {1000, CL_ULONG_MAX}, all[] = {CL_ULONG_MAX, 5000};
-  const cl_uint bits[] = {512, 4096}, largest[] = {64, 128};
-  static const char *const versions[] = {"OpenCL 1.1 x", "OpenCL 3.0 x"};
-  const cl_device_svm_capabilities svm[] = {CL_DEVICE_SVM_COARSE_GRAIN_BUFFER |
-                                                CL_DEVICE_SVM_FINE_GRAIN_BUFFER,
-                                            CL_DEVICE_SVM_COARSE_GRAIN_BUFFER};
-  const clp_cl_svm_options fine = {sizeof(fine), CL_MEM_SVM_FINE_GRAIN_BUFFER, 0, NULL};
+  static const struct {
+    cl_device_info what;
+    size_t bytes; /* the least come first */
+    cl_ulong of[2];
+  } told[] = {
+      {CL_DEVICE_MAX_MEM_ALLOC_SIZE, 8, {1000, CL_ULONG_MAX}},
+      {CL_DEVICE_GLOBAL_MEM_SIZE, 8, {CL_ULONG_MAX, 5000}},
+      {CL_DEVICE_MEM_BASE_ADDR_ALIGN, 4, {512, 4096}},
+      {CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE, 4, {64, 128}},
+      {CL_DEVICE_SVM_CAPABILITIES, 8, {COARSE | CL_DEVICE_SVM_FINE_GRAIN_BUFFER, COARSE}},
+  };
+  const clp_cl_svm_options fine = {sizeof(fine), FINE, 0, NULL};
   clpt_cl two;
   clpt_cl_open(&two, 2);
   for (size_t i = 0; i < two.device_count; i++) {
-    cl_device_id device = two.devices[i];
     const size_t k = (i + (size_t)_i) % 2;
-    clpt_cl_pretend(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, &blocks[k], sizeof(blocks[k]));
-    clpt_cl_pretend(device, CL_DEVICE_GLOBAL_MEM_SIZE, &all[k], sizeof(all[k]));
-    clpt_cl_pretend(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, &bits[k], sizeof(bits[k]));
-    clpt_cl_pretend(device, CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE, &largest[k], sizeof(largest[k]));
-    clpt_cl_pretend(device, CL_DEVICE_SVM_CAPABILITIES, &svm[k], sizeof(svm[k]));
-    clpt_cl_pretend_text(device, CL_DEVICE_VERSION, versions[k]);
+    clpt_cl_pretend_text(two.devices[i], CL_DEVICE_VERSION, k ? NEW : "OpenCL 1.1 x");
+    for (size_t j = 0; j < sizeof(told) / sizeof(told[0]); j++)
+      clpt_cl_pretend(two.devices[i], told[j].what, &told[j].of[k], told[j].bytes);
   }
   if (two.device_count == 2) {
     clpt_ok(clp_cl_deferred_allocator_create(two.context, 0, &allocator));
@@ -541,7 +540,7 @@ START_TEST(a_context_of_two_devices)
     ck_assert_uint_eq(clpt_cl_calls(CLPT_clEnqueueMarker), 1); /* the call of the old version */
     end();
     clpt_fails(CLP_NOT_SUPPORTED, clp_cl_svm_allocator_create(two.context, NULL, &allocator));
-    clpt_cl_pretend_text(NULL, CL_DEVICE_VERSION, "OpenCL 3.0 pretended");
+    clpt_cl_pretend_text(NULL, CL_DEVICE_VERSION, NEW);
     clpt_fails(CLP_NOT_SUPPORTED, clp_cl_svm_allocator_create(two.context, &fine, &allocator));
     clpt_message_has("fine-grain");
     clpt_ok(clp_cl_svm_allocator_create(two.context, NULL, &allocator));
@@ -551,9 +550,6 @@ START_TEST(a_context_of_two_devices)
   clpt_cl_close(&two);
 }
 END_TEST
-
-#define COARSE CL_DEVICE_SVM_COARSE_GRAIN_BUFFER
-#define FINE   CL_MEM_SVM_FINE_GRAIN_BUFFER
 
 static const struct {
   cl_device_svm_capabilities has;
@@ -576,7 +572,7 @@ START_TEST(devices_with_shared_virtual_memory)
   const size_t alignment = svm_devices[_i].alignment;
   const clp_cl_svm_options options = {sizeof(options), svm_devices[_i].flags, alignment, NULL};
   const cl_uint largest = 64;
-  clpt_cl_pretend_text(NULL, CL_DEVICE_VERSION, "OpenCL 3.0 pretended");
+  clpt_cl_pretend_text(NULL, CL_DEVICE_VERSION, NEW);
   clpt_cl_pretend(NULL, CL_DEVICE_SVM_CAPABILITIES, &svm_devices[_i].has,
                   sizeof(svm_devices[_i].has));
   clpt_cl_pretend(NULL, CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE, &largest, sizeof(largest));
@@ -691,16 +687,13 @@ END_TEST
 /* A free behind work that failed is over; where a wait fails, the others are waited for. */
 START_TEST(a_wait_for_frees_that_fails)
 {
-  static const cl_int codes[] = {CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_OUT_OF_RESOURCES};
   if (!begin(SVM_KIND))
     return;
   free_many(3);
   clpt_cl_ok(clFinish(cl.other));
-  clpt_cl_fail(CLPT_clWaitForEvents, 0, 1, codes[_i]);
-  clp_status status = run('D');
-  ck_assert_int_eq(status, _i ? CLP_BACKEND_ERROR : CLP_SUCCESS);
-  if (_i)
-    clpt_message_has("clWaitForEvents failed with CL_OUT_OF_RESOURCES (-5)");
+  clpt_cl_fail(CLPT_clWaitForEvents, 0, 1,
+               _i ? CL_OUT_OF_RESOURCES : CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+  ck_assert_int_eq(run('D'), _i ? CLP_BACKEND_ERROR : CLP_SUCCESS);
   ck_assert_uint_eq(clpt_cl_calls(CLPT_clWaitForEvents), 3);
   must("D");
   end();
