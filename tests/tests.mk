@@ -268,14 +268,12 @@ if HAVE_OPENCL
 check_PROGRAMS += \
 	tests/opencl/test_allocators \
 	tests/opencl/test_cl_order_stress \
-	tests/opencl/test_exhaustion \
 	tests/opencl/test_loader \
 	tests/opencl/test_order_opencl \
 	tests/opencl/test_pools
 tests_opencl_test_allocators_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_allocators_LDFLAGS = $(failmalloc_link_flags)
 tests_opencl_test_cl_order_stress_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_opencl_test_exhaustion_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_loader_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_loader_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) \
 	-Wl,--wrap=dlopen,--wrap=dlsym,--wrap=dlclose,--wrap=dl_iterate_phdr

@@ -2,11 +2,15 @@
 /* Pools of the allocators of clpool/opencl.h: what is in their memory, what frees of others bring,
  * plain cl_mems and sub-buffers, and who keeps whom alive. */
 #include "support/chance.h"
+#include "support/instrumented.h"
 #include "support/pools.h"
 #include "support/watch_opencl.h"
 
 #include <clpool/opencl.h>
 #include <sched.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 enum { WORDS = 250, BYTES = WORDS * sizeof(cl_uint) };
 enum { BOTH = CLP_REUSE_OPPORTUNISTIC | CLP_REUSE_INTERNAL_DEPENDENCIES };
@@ -60,6 +64,96 @@ START_TEST(each_block_keeps_what_was_written_to_it)
       clpt_ok(clp_pool_trim_to(of, 50000));
   }
   ck_assert_uint_eq(clpt_stats(of).active_blocks, 0);
+  clp_pool_release(of);
+}
+END_TEST
+
+/* --- running out for real: PoCL's host memory ends at a limit of the address space --- */
+
+/* Above the largest threshold at which glibc maps each block on its own, so that a block which is
+ * freed leaves the address space at once. The bin of BLOCK_BYTES: where that is refused, nothing
+ * less is asked for. More than MOST_BLOCKS do not fit, also where the driver's threads give address
+ * space back under the limit: glibc maps a thread's heap at twice its size and then unmaps half. */
+#define UNIT        ((size_t)40 << 20)
+#define BLOCK_BYTES (UNIT - 1)
+#define ROOM_BYTES  ((size_t)640 << 20)
+enum { MOST_BLOCKS = 2 * ROOM_BYTES / UNIT };
+
+/* The address space in use, from the system's own count; 0: it does not tell. */
+static size_t address_space_in_use(void)
+{
+  size_t pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  if (!file)
+    return 0;
+  ck_assert_int_eq(fscanf(file, "%zu", &pages), 1);
+  fclose(file);
+  return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Takes blocks until there is no memory for one more, which changes nothing. Returns how many. */
+static size_t take_all(clp_pool *of, clp_buffer *buffers[MOST_BLOCKS], bool is_svm)
+{
+  size_t count = 0;
+  clp_pool_stats before = clpt_stats(of);
+  while (count < MOST_BLOCKS && clp_pool_allocate(of, BLOCK_BYTES, &buffers[count]) == 0) {
+    before = clpt_stats(of);
+    count++;
+  }
+  ck_assert(count > 4 && count < MOST_BLOCKS && !buffers[count]);
+  ck_assert_int_eq(clp_last_error()->status, CLP_OUT_OF_DEVICE_MEMORY);
+  ck_assert_int_eq(clp_last_error()->native_code, is_svm ? 0 : CL_OUT_OF_HOST_MEMORY);
+  clpt_message_has(is_svm ? "clSVMAlloc" : "CL_OUT_OF_HOST_MEMORY (-6)");
+  clp_pool_stats after = clpt_stats(of);
+  clpt_assert_same_figures(&before, &after);
+  ck_assert_uint_eq(after.out_of_memory_reactions, before.out_of_memory_reactions + 1);
+  return count;
+}
+
+static void release_all(clp_buffer *buffers[], size_t count)
+{
+  for (size_t i = 0; i < count; i++)
+    clpt_ok(clp_buffer_release(buffers[i]));
+}
+
+/* Valgrind applies no limit to the program, sanitizers need more than it leaves. */
+START_TEST(held_blocks_make_room)
+{
+  const clpt_cl_kind kind = (clpt_cl_kind)_i;
+  clp_buffer *buffers[MOST_BLOCKS], *large;
+  struct rlimit as_before, limit;
+  if (CLPT_SANITIZED || RUNNING_ON_VALGRIND || !address_space_in_use() ||
+      !clpt_cl_is(&cl, CLPT_POCL_PLATFORM))
+    return;
+  clp_pool *of = clpt_cl_pool(&cl, kind, BOTH, cl.queue, false);
+  /* Everything that the driver loads, maps and starts comes before the limit. */
+  large = clpt_allocate(of, BYTES);
+  clpt_cl_fill_buffer(cl.queue, large, 7);
+  clpt_cl_assert_buffer(cl.queue, large, 7);
+  clpt_ok(clp_buffer_release(large));
+  clpt_ok(clp_pool_free_held(of));
+  clpt_cl_finish(&cl);
+  ck_assert_int_eq(getrlimit(RLIMIT_AS, &as_before), 0);
+  limit = as_before;
+  limit.rlim_cur = address_space_in_use() + ROOM_BYTES;
+  ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+
+  size_t count = take_all(of, buffers, kind == CLPT_SVM);
+  release_all(buffers, count);
+  const clp_pool_stats before = clpt_stats(of);
+  ck_assert_uint_eq(before.held_blocks, count);
+  large = clpt_allocate(of, BLOCK_BYTES * 2);
+  const clp_pool_stats after = clpt_stats(of);
+  ck_assert_uint_gt(after.device_frees, before.device_frees);
+  if (kind == CLPT_BUFFERS) /* the others' frees are waited for when nothing is held any more */
+    ck_assert_uint_gt(after.held_blocks, 0); /* no more are freed than it takes */
+  clpt_cl_fill_buffer(cl.queue, large, 8);
+  /* What is still held goes to the next who asks, and then there is nothing left to free. */
+  count = take_all(of, buffers, kind == CLPT_SVM);
+  ck_assert_uint_eq(clpt_stats(of).held_blocks, 0);
+  release_all(buffers, count);
+  clpt_ok(clp_buffer_release_on(large, cl.queue));
+  ck_assert_int_eq(setrlimit(RLIMIT_AS, &as_before), 0);
   clp_pool_release(of);
 }
 END_TEST
@@ -334,6 +428,7 @@ CLPT_MAIN("OpenCL's pools", clpt_cl_run)
     const TTest *test;
     int count;
   } tests[] = {
+      {held_blocks_make_room, CLPT_CL_KINDS},
       {each_block_keeps_what_was_written_to_it, VARIANTS},
       {frees_of_another_allocator_are_waited_for, 4},
       {a_cl_mem_like_any_other, ARENAS},
