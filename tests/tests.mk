@@ -93,8 +93,7 @@ if HAVE_OPENCL
 tests_libclptest_a_SOURCES += \
 	tests/support/opencl_devices.h \
 	tests/support/opencl_fixture.c tests/support/opencl_fixture.h \
-	tests/support/order_memory.c tests/support/order_memory.h \
-	tests/support/wrap_opencl.c tests/support/wrap_opencl.h
+	tests/support/watch_opencl.c tests/support/watch_opencl.h
 test_opencl_LIBS = $(OPENCL_LIBS)
 endif
 LDADD = tests/libclptest.a $(trace_LIBS) $(internal_LIBS) $(test_opencl_LIBS) $(CHECK_LIBS)
@@ -105,24 +104,6 @@ failmalloc_link_flags = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,-u,__wrap_malloc \
 	-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc \
 	-Wl,--wrap=reallocarray,--wrap=aligned_alloc,--wrap=posix_memalign \
 	-Wl,--wrap=strdup,--wrap=strndup,--wrap=vasprintf,--wrap=free
-
-# Tests that watch OpenCL's functions, which are wrapped: as the test calls them, and as the library
-# finds them.
-wrap_opencl_link_flags = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=dlsym \
-	-Wl,--wrap=clCreateContext,--wrap=clRetainContext,--wrap=clReleaseContext \
-	-Wl,--wrap=clCreateCommandQueueWithProperties,--wrap=clCreateCommandQueue \
-	-Wl,--wrap=clRetainCommandQueue,--wrap=clReleaseCommandQueue \
-	-Wl,--wrap=clCreateBuffer,--wrap=clRetainMemObject,--wrap=clReleaseMemObject \
-	-Wl,--wrap=clGetContextInfo,--wrap=clGetCommandQueueInfo,--wrap=clGetDeviceInfo \
-	-Wl,--wrap=clEnqueueMigrateMemObjects,--wrap=clEnqueueWriteBuffer \
-	-Wl,--wrap=clEnqueueFillBuffer \
-	-Wl,--wrap=clEnqueueBarrierWithWaitList,--wrap=clEnqueueBarrier \
-	-Wl,--wrap=clEnqueueMarkerWithWaitList,--wrap=clEnqueueMarker \
-	-Wl,--wrap=clEnqueueWaitForEvents,--wrap=clWaitForEvents,--wrap=clGetEventInfo \
-	-Wl,--wrap=clCreateUserEvent,--wrap=clRetainEvent,--wrap=clReleaseEvent \
-	-Wl,--wrap=clCreateSubBuffer,--wrap=clSetMemObjectDestructorCallback \
-	-Wl,--wrap=clSVMAlloc,--wrap=clSVMFree,--wrap=clEnqueueSVMFree \
-	-Wl,--wrap=clFlush,--wrap=clFinish
 else
 LDADD = $(trace_LIBS) $(internal_LIBS)
 check-local:
@@ -145,7 +126,6 @@ tests_api_test_arguments_cuda_LDADD = $(cuda_LDADD)
 if HAVE_OPENCL
 check_PROGRAMS += tests/api/test_arguments_opencl
 tests_api_test_arguments_opencl_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_api_test_arguments_opencl_LDFLAGS = $(wrap_opencl_link_flags)
 endif
 endif
 
@@ -250,24 +230,17 @@ if HAVE_OPENCL
 check_PROGRAMS += \
 	tests/opencl/test_allocators \
 	tests/opencl/test_cl_order_stress \
-	tests/opencl/test_exhaustion \
 	tests/opencl/test_loader \
 	tests/opencl/test_order_opencl \
 	tests/opencl/test_pools
 tests_opencl_test_allocators_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_opencl_test_allocators_LDFLAGS = $(wrap_opencl_link_flags) $(failmalloc_link_flags)
+tests_opencl_test_allocators_LDFLAGS = $(failmalloc_link_flags)
 tests_opencl_test_cl_order_stress_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_opencl_test_exhaustion_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_loader_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_loader_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) \
 	-Wl,--wrap=dlopen,--wrap=dlsym,--wrap=dlclose,--wrap=dl_iterate_phdr
 tests_opencl_test_order_opencl_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_opencl_test_order_opencl_LDFLAGS = $(wrap_opencl_link_flags)
-tests_opencl_test_order_opencl_SOURCES = \
-	tests/opencl/queues.c tests/opencl/queues.h \
-	tests/opencl/test_order_opencl.c
 tests_opencl_test_pools_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_opencl_test_pools_LDFLAGS = $(wrap_opencl_link_flags)
 endif
 endif
 

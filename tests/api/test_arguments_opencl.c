@@ -5,7 +5,7 @@
 #include "support/opencl_fixture.h"
 #include "support/pools.h"
 #include "support/suite.h"
-#include "support/wrap_opencl.h"
+#include "support/watch_opencl.h"
 
 #include <clpool/opencl.h>
 #include <stdint.h>
