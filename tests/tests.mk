@@ -345,7 +345,6 @@ gpu_sources = \
 	tests/gpu/allocator.c \
 	tests/gpu/async_pool.c \
 	tests/gpu/capture.c \
-	tests/gpu/driver.c \
 	tests/gpu/gpu.c tests/gpu/gpu.h \
 	tests/gpu/mempool.c \
 	tests/gpu/share.c \

@@ -3,15 +3,16 @@
 #include "gpu.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
 
-enum { HANG_SECONDS = 120, SKIPPED = 77, STOPS = 8 };
+enum { HANG_SECONDS = 120, SKIPPED = 77 };
 
 clpt_gpu_calls cu;
-CUstream clpt_stream, clpt_other;
+clpt_gpu gpu;
 static void (*reset_driver)(void);
-static sem_t *stopped[STOPS]; /* what streams wait for; NULL: unused */
+static atomic_intptr_t stops, goes; /* streams were stopped so often, and so many may go on */
 
 static bool load(const char *name)
 {
@@ -50,7 +51,6 @@ int clpt_gpu_main(int argument_count, char **arguments, const char *library,
       count == 0)
     return skip("there is no GPU");
   Suite *suite = suite_create("cuda");
-  clpt_gpu_add_driver(suite);
   clpt_gpu_add_allocator(suite);
   clpt_gpu_add_async_pool(suite);
   clpt_gpu_add_capture(suite);
@@ -66,29 +66,47 @@ int clpt_gpu_main(int argument_count, char **arguments, const char *library,
   return clpt_run(suite);
 }
 
-/* Lets go what a test that failed has stopped. */
+/* --- what each test has --- */
+
 static void reset(void)
 {
-  for (size_t i = 0; i < STOPS; i++)
-    if (stopped[i])
-      clpt_gpu_go(stopped[i]);
+  clpt_gpu_go();
   if (reset_driver)
     reset_driver();
 }
 
 static void setup(void)
 {
+  clp_cuda_async_options options = CLP_CUDA_ASYNC_OPTIONS_INIT;
+  clp_cuda_async_pool_options of_async = CLP_CUDA_ASYNC_POOL_OPTIONS_INIT;
+
   alarm(HANG_SECONDS); /* without a fork, Check has no time limit of its own */
   reset();
-  clpt_gpu_open(0);
-  clpt_stream = clpt_gpu_stream();
-  clpt_other = clpt_gpu_stream();
+  gpu.ctx = clpt_gpu_open(0);
+  gpu.stream = clpt_gpu_stream();
+  gpu.other = clpt_gpu_stream();
+  gpu.third = clpt_gpu_stream();
+  clpt_ok_quietly(clp_cuda_mempool_create(NULL, &gpu.mempool));
+  clpt_ok_quietly(clp_cuda_mempool_set_release_threshold(gpu.mempool, UINT64_MAX));
+  options.stream = gpu.stream;
+  options.mempool = gpu.mempool;
+  clpt_ok_quietly(clp_cuda_async_allocator_create(&options, &gpu.allocator));
+  clpt_ok(clp_pool_create(gpu.allocator, NULL, &gpu.pool));
+  of_async.mempools = &gpu.mempool;
+  of_async.mempool_count = 1;
+  clpt_ok_quietly(clp_cuda_async_pool_create(&of_async, &gpu.async));
 }
 
 static void teardown(void)
 {
-  clpt_gpu_ok(cu.cuStreamDestroy(clpt_stream));
-  clpt_gpu_ok(cu.cuStreamDestroy(clpt_other));
+  clp_cuda_async_pool_release(gpu.async);
+  clp_pool_release(gpu.pool);
+  clp_allocator_release(gpu.allocator);
+  clpt_ok_quietly(clp_cuda_mempool_destroy(gpu.mempool));
+  clpt_gpu_ok(cu.cuStreamDestroy(gpu.stream));
+  clpt_gpu_ok(cu.cuStreamDestroy(gpu.other));
+  clpt_gpu_ok(cu.cuStreamDestroy(gpu.third));
+  ck_assert_ptr_eq(clpt_gpu_current(), gpu.ctx);
   clpt_gpu_close(0);
   reset();
 }
@@ -100,19 +118,35 @@ TCase *clpt_gpu_case(Suite *suite, const char *name)
   return tests;
 }
 
-void clpt_gpu_open(CUdevice device)
+CUcontext clpt_gpu_open(CUdevice device)
 {
   CUcontext ctx;
   clpt_gpu_ok(cu.cuDevicePrimaryCtxRetain(&ctx, device));
   clpt_gpu_ok(cu.cuCtxPushCurrent(ctx));
+  return ctx;
 }
 
 void clpt_gpu_close(CUdevice device)
 {
-  CUcontext ctx;
-  clpt_gpu_ok(cu.cuCtxPopCurrent(&ctx));
+  clpt_gpu_pop();
   clpt_gpu_ok(cu.cuDevicePrimaryCtxRelease(device));
 }
+
+CUcontext clpt_gpu_current(void)
+{
+  CUcontext ctx;
+  clpt_gpu_ok(cu.cuCtxGetCurrent(&ctx));
+  return ctx;
+}
+
+CUcontext clpt_gpu_pop(void)
+{
+  CUcontext ctx;
+  clpt_gpu_ok(cu.cuCtxPopCurrent(&ctx));
+  return ctx;
+}
+
+/* --- streams --- */
 
 CUstream clpt_gpu_stream(void)
 {
@@ -121,27 +155,20 @@ CUstream clpt_gpu_stream(void)
   return stream;
 }
 
-static void wait_for_go(void *may_go_on)
+static void wait_for_go(void *number)
 {
-  while (sem_wait(may_go_on) != 0)
-    ; /* a signal came first */
+  while (goes < (intptr_t)number)
+    usleep(50);
 }
 
-void clpt_gpu_stop(sem_t *may_go_on, CUstream stream)
+void clpt_gpu_stop(CUstream stream)
 {
-  size_t i = 0;
-  while (stopped[i])
-    ck_assert_uint_lt(++i, STOPS);
-  ck_assert_int_eq(sem_init(may_go_on, 0, 0), 0);
-  stopped[i] = may_go_on;
-  clpt_gpu_ok(cu.cuLaunchHostFunc(stream, wait_for_go, may_go_on));
+  clpt_gpu_ok(cu.cuLaunchHostFunc(stream, wait_for_go, (void *)++stops));
 }
 
-void clpt_gpu_go(sem_t *may_go_on)
+void clpt_gpu_go(void)
 {
-  for (size_t i = 0; i < STOPS; i++)
-    stopped[i] = stopped[i] == may_go_on ? NULL : stopped[i];
-  ck_assert_int_eq(sem_post(may_go_on), 0);
+  goes = stops;
 }
 
 void clpt_gpu_fill(CUdeviceptr memory, unsigned char byte, size_t bytes, CUstream stream)
@@ -161,4 +188,50 @@ void clpt_gpu_assert_filled(CUdeviceptr memory, unsigned char byte, size_t bytes
     same++;
   ck_assert_msg(same == bytes, "byte %zu is not %u", same, byte);
   free(found);
+}
+
+/* --- memory --- */
+
+clp_buffer *clpt_gpu_allocate(size_t bytes, CUstream stream)
+{
+  clp_buffer *buffer = NULL;
+  clpt_ok_quietly(clp_pool_allocate_on(gpu.pool, bytes, stream, &buffer));
+  return buffer;
+}
+
+void clpt_gpu_release(clp_buffer *buffer, CUstream stream)
+{
+  clpt_ok_quietly(clp_buffer_release_on(buffer, stream));
+}
+
+unsigned long long clpt_gpu_take(size_t bytes, CUstream stream)
+{
+  unsigned long long memory = 1;
+  clpt_ok_quietly(clp_cuda_async_pool_malloc(gpu.async, bytes, stream, &memory));
+  return memory;
+}
+
+void clpt_gpu_give(unsigned long long memory, CUstream stream)
+{
+  clpt_ok_quietly(clp_cuda_async_pool_free(gpu.async, memory, stream));
+}
+
+CUdeviceptr clpt_gpu_take_from(clp_cuda_mempool mempool, size_t bytes, CUstream stream)
+{
+  CUdeviceptr memory;
+  clpt_gpu_ok(cu.cuMemAllocFromPoolAsync(&memory, bytes, mempool, stream));
+  return memory;
+}
+
+void clpt_gpu_give_back(CUdeviceptr memory, CUstream stream)
+{
+  clpt_gpu_ok(cu.cuMemFreeAsync(memory, stream));
+  clpt_gpu_ok(cu.cuStreamSynchronize(stream));
+}
+
+clp_cuda_mempool_usage clpt_gpu_usage(clp_cuda_mempool mempool)
+{
+  clp_cuda_mempool_usage usage = CLP_CUDA_MEMPOOL_USAGE_INIT;
+  clpt_ok_quietly(clp_cuda_mempool_get_usage(mempool, &usage));
+  return usage;
 }
