@@ -352,7 +352,6 @@ gpu_sources = \
 check_PROGRAMS += \
 	tests/cuda/test_cuda \
 	tests/cuda/test_cuda_failures \
-	tests/cuda/test_cuda_pool \
 	tests/cuda/test_driver \
 	tests/cuda/test_order_cuda \
 	tests/gpu/test_gpu
@@ -360,7 +359,6 @@ tests_cuda_test_cuda_SOURCES = tests/cuda/test_cuda.c $(gpu_sources)
 tests_cuda_test_cuda_LDADD = $(cuda_LDADD)
 tests_cuda_test_cuda_failures_LDADD = $(cuda_LDADD)
 tests_cuda_test_cuda_failures_LDFLAGS = $(failmalloc_link_flags)
-tests_cuda_test_cuda_pool_LDADD = $(cuda_LDADD)
 tests_cuda_test_driver_LDADD = $(cuda_LDADD)
 tests_cuda_test_driver_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) \
 	-Wl,--wrap=dlopen,--wrap=dlsym,--wrap=dlclose
