@@ -327,13 +327,10 @@ tests_fakecuda_libfakecuda_la_SOURCES = \
 	tests/fakecuda/fake.h \
 	tests/fakecuda/fakecuda.h \
 	tests/fakecuda/memory.c \
-	tests/fakecuda/mempool_memory.c \
 	tests/fakecuda/mempools.c \
 	tests/fakecuda/segments.c \
 	tests/fakecuda/sharing.c \
-	tests/fakecuda/stream_calls.c \
 	tests/fakecuda/streams.c \
-	tests/fakecuda/symbols.c \
 	tests/fakecuda/uses.c
 tests_fakecuda_libfakecuda_la_LDFLAGS = $(AM_LDFLAGS) $(NO_UNDEFINED_LDFLAGS) \
 	-shared -avoid-version -rpath $(abs_top_builddir)/tests/fakecuda \

@@ -39,8 +39,8 @@ static void reset(void)
 {
   unsetenv(LIMIT);
   fakecuda_reset();
-  fakecuda_set_devices(2, DEVICE_BYTES);
-  fakecuda_on_violation(end_program);
+  fakecuda_has.bytes = DEVICE_BYTES;
+  fakecuda_has.on_violation = end_program;
 }
 
 /* --- what goes to the driver --- */
@@ -268,7 +268,7 @@ START_TEST(pools_that_cannot_be_made)
   clpt_ok(clp_cuda_mempool_destroy(made));
   clpt_cuda_pretend_version(version);
   not_supported(clp_cuda_mempool_create(CLPT_MEMPOOL(.handle_types = 9), &made), "0x9");
-  fakecuda_set_handle_types(0, 9);
+  fakecuda_has.handle_types[0] = 9;
   clpt_ok(clp_cuda_mempool_create(CLPT_MEMPOOL(.handle_types = 9), &made));
   clpt_ok(clp_cuda_mempool_destroy(made));
   const clp_cuda_mempool_options *of_host = CLPT_MEMPOOL(.location = CLP_CUDA_ON_HOST_NUMA);
@@ -278,7 +278,7 @@ START_TEST(pools_that_cannot_be_made)
   clpt_gpu_fill(pointer, 9, 1000, gpu.stream);
   clpt_gpu_give_back(pointer, gpu.stream);
   clpt_ok(clp_cuda_mempool_destroy(made));
-  fakecuda_set_host_numa_supported(false);
+  fakecuda_has.host_numa = false;
   not_supported(clp_cuda_mempool_create(of_host, &made), "host");
   fakecuda_fail("cuDeviceGetAttribute", CLPI_CUDA_INVALID_VALUE, 0, 0); /* an old driver */
   not_supported(clp_cuda_mempool_create(of_host, &made), "host");
@@ -290,7 +290,7 @@ START_TEST(a_peer_that_cannot_reach_the_memory)
 {
   clp_cuda_access access = CLP_CUDA_ACCESS_READ;
 
-  fakecuda_set_peers(false);
+  fakecuda_has.peers = false;
   not_supported(clp_cuda_mempool_set_access(gpu.mempool, 1, CLP_CUDA_ACCESS_READ_WRITE), "reach");
   clpt_ok(clp_cuda_mempool_get_access(gpu.mempool, 1, &access));
   ck_assert_int_eq(access, CLP_CUDA_ACCESS_NONE);
@@ -309,7 +309,7 @@ START_TEST(a_device_without_memory_pools)
   clp_allocator *allocator;
   unsigned long long pointer = 1;
 
-  fakecuda_set_mempools_supported(1, false);
+  fakecuda_has.mempools[1] = false;
   of_second.device = 1;
   not_supported(clp_cuda_async_allocator_create(&of_second, &allocator),
                 "CUDA device 1 has no memory pools");
@@ -325,7 +325,7 @@ START_TEST(a_device_without_memory_pools)
   ck_assert_uint_eq(pointer, 0);
   clpt_gpu_close(1);
   clp_cuda_async_pool_release(made);
-  fakecuda_set_mempools_supported(0, false);
+  fakecuda_has.mempools[0] = false;
   not_supported(clp_cuda_async_pool_create(NULL, &made), "");
   ck_assert_ptr_null(made);
 }
@@ -339,7 +339,7 @@ START_TEST(a_pool_is_shared_by_fabric)
   clp_cuda_mempool exported, imported;
   unsigned long long same;
 
-  fakecuda_set_handle_types(0, CLP_CUDA_HANDLE_FABRIC);
+  fakecuda_has.handle_types[0] = CLP_CUDA_HANDLE_FABRIC;
   clpt_ok(clp_cuda_mempool_create(CLPT_MEMPOOL(.handle_types = CLP_CUDA_HANDLE_FABRIC), &exported));
   CUdeviceptr memory = clpt_gpu_take_from(exported, BYTES, gpu.stream);
   clpt_ok_quietly(clp_cuda_mempool_export_fabric(exported, &handle));
@@ -617,7 +617,7 @@ int main(int argument_count, char **arguments)
   arguments_of_main = arguments;
   clpt_cuda_use_fake();
   if (defect)
-    fakecuda_set_defect((fakecuda_defect)atoi(defect));
+    fakecuda_planted = (fakecuda_defect)atoi(defect);
   return clpt_gpu_main(argument_count, arguments, getenv("CLPOOL_CUDA_LIBRARY"),
                        defect ? NULL : add_cases, reset);
 }

@@ -157,11 +157,11 @@ START_TEST(functions_are_found)
     ck_assert_uint_gt(fakecuda_calls("cuGetProcAddress"), 30);
     break;
   case 1:
-    fakecuda_hide("cuEventDestroy");
+    fakecuda_has.hidden = "cuEventDestroy";
     loads();
     break;
   case 2: /* as CUDA 11.2 has it */
-    fakecuda_set_version(11020);
+    fakecuda_has.version = 11020;
     hidden = NO_PROC_ADDRESS;
     loads();
     ck_assert_uint_eq(fakecuda_calls("cuGetProcAddress"), 0);
@@ -226,11 +226,11 @@ static void refuse(int i)
   if (refusals[i].library)
     setenv("CLPOOL_CUDA_LIBRARY", refusals[i].library, 1);
   if (refusals[i].version)
-    fakecuda_set_version(refusals[i].version);
+    fakecuda_has.version = refusals[i].version;
   if (refusals[i].has_no_devices)
-    fakecuda_set_devices(0, 0);
+    fakecuda_has.devices = 0;
   hidden = refusals[i].hidden ? refusals[i].hidden : "";
-  fakecuda_hide(refusals[i].function);
+  fakecuda_has.hidden = refusals[i].function;
   replaced = refusals[i].counts_none ? "cuDeviceGetCount" : NULL;
   replacement = (void (*)(void))count_none;
 }
@@ -339,7 +339,7 @@ START_TEST(what_the_driver_and_a_device_say)
   ck_assert_int_eq(version, 12080);
   clpt_ok_quietly(clp_cuda_device_count(&count));
   ck_assert_int_eq(count, 2);
-  fakecuda_set_devices(2, 12345);
+  fakecuda_has.bytes = 12345;
   clpt_ok_quietly(clp_cuda_device_memory(1, &bytes));
   ck_assert_uint_eq(bytes, 12345);
   clpt_cuda_ok(cuDeviceGetName(whole, sizeof(whole), 1));
@@ -348,7 +348,7 @@ START_TEST(what_the_driver_and_a_device_say)
   clpt_ok_quietly(clp_cuda_device_name(1, name, 2));
   ck_assert_uint_eq(strlen(name), 1);
   for (int is_supported = 1; is_supported >= 0; is_supported--) {
-    fakecuda_set_mempools_supported(1, is_supported);
+    fakecuda_has.mempools[1] = is_supported;
     clpt_ok_quietly(clp_cuda_device_supports_mempools(1, &supports));
     ck_assert_int_eq(supports, is_supported);
   }

@@ -30,8 +30,6 @@ static void destroy(CUstream stream)
 static bool open_device(int variant, clpt_order_setting *out)
 {
   fakecuda_reset();
-  fakecuda_set_devices(1, (size_t)1 << 30);
-  fakecuda_reuse_stream_handles(true);
   clpt_cuda_open(&cuda, 0);
   for (int i = 0; i < CLPT_ORDER_STREAMS; i++)
     out->streams[i] = streams[i] = new_stream();

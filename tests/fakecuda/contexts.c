@@ -6,37 +6,25 @@
 
 enum { DEEPEST_STACK = 32 };
 
-/* A thread's stack, as of one reset: older ones are empty. */
-typedef struct ctx_stack {
-  unsigned long reset;
+static _Thread_local struct {
   unsigned depth;
   CUcontext at[DEEPEST_STACK];
-} ctx_stack;
+} stack;
 
-static _Thread_local ctx_stack own_stack;
-static unsigned long resets;
 static CUcontext contexts; /* all since the reset, those that ended too */
 
-static ctx_stack *stack_locked(void)
+static CUcontext top(void)
 {
-  if (own_stack.reset != resets)
-    own_stack = (ctx_stack){.reset = resets};
-  return &own_stack;
+  return stack.depth > 0 ? stack.at[stack.depth - 1] : NULL;
 }
 
-static CUcontext top_locked(void)
+CUresult fake_current_locked(CUcontext *ctx)
 {
-  const ctx_stack *stack = stack_locked();
-  return stack->depth > 0 ? stack->at[stack->depth - 1] : NULL;
-}
-
-CUcontext fake_current_locked(void)
-{
-  CUcontext ctx = top_locked();
-  if (ctx && ctx->alive)
-    return ctx;
-  (void)fake_violation_locked(0, "no context is current, or one that is no more");
-  return NULL;
+  *ctx = top();
+  if (*ctx && (*ctx)->alive)
+    return CLPI_CUDA_SUCCESS;
+  return fake_violation_locked(CLPI_CUDA_INVALID_CONTEXT,
+                               "no context is current, or one that is no more");
 }
 
 static CUcontext new_locked(CUdevice device, bool primary)
@@ -58,14 +46,15 @@ static void end_locked(CUcontext ctx)
 {
   fake_streams_end_of_locked(ctx);
   fake_events_end_of_locked(ctx);
-  ctx->legacy = NULL;
+  ctx->legacy = ctx->per_thread = NULL;
   ctx->alive = false;
 }
 
 void fake_contexts_reset_locked(void)
 {
-  if (stack_locked()->depth > 0)
+  if (stack.depth > 0)
     (void)fake_violation_locked(0, "a context is still current");
+  stack.depth = 0;
   while (contexts) {
     CUcontext ctx = contexts;
     if (ctx->alive)
@@ -74,7 +63,6 @@ void fake_contexts_reset_locked(void)
     contexts = ctx->next;
     free(ctx);
   }
-  resets++;
 }
 
 /* --- primary contexts --- */
@@ -82,28 +70,25 @@ void fake_contexts_reset_locked(void)
 CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice device)
 {
   FAKE_ENTER(cuDevicePrimaryCtxRetain);
-  fake_device *found = fake_device_locked(device);
-  if (!found)
-    return CLPI_CUDA_INVALID_DEVICE;
-  if (!found->primary)
-    found->primary = new_locked(device, true);
-  found->primary->alive = true;
-  found->primary->retains++;
-  *out = found->primary;
+  FAKE_TRY(fake_device_locked(device));
+  if (!fake_devices[device].primary)
+    fake_devices[device].primary = new_locked(device, true);
+  *out = fake_devices[device].primary;
+  (*out)->alive = true;
+  (*out)->retains++;
   return CLPI_CUDA_SUCCESS;
 }
 
 CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 {
   FAKE_ENTER(cuDevicePrimaryCtxRelease);
-  const fake_device *found = fake_device_locked(device);
-  if (!found)
-    return CLPI_CUDA_INVALID_DEVICE;
-  if (!found->primary || !found->primary->retains)
+  FAKE_TRY(fake_device_locked(device));
+  CUcontext primary = fake_devices[device].primary;
+  if (!primary || !primary->retains)
     return fake_violation_locked(CLPI_CUDA_INVALID_CONTEXT,
                                  "the primary context of device %d is released too often", device);
-  if (--found->primary->retains == 0)
-    end_locked(found->primary);
+  if (--primary->retains == 0)
+    end_locked(primary);
   return CLPI_CUDA_SUCCESS;
 }
 
@@ -111,23 +96,19 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 
 static CUresult push_locked(CUcontext ctx)
 {
-  ctx_stack *stack = stack_locked();
-  if (!is_alive_locked(ctx))
+  if (!is_alive_locked(ctx) || stack.depth == DEEPEST_STACK)
     return fake_violation_locked(CLPI_CUDA_INVALID_CONTEXT,
-                                 "a context that is none, or is no more");
-  if (stack->depth == DEEPEST_STACK)
-    return fake_violation_locked(CLPI_CUDA_INVALID_VALUE, "too many contexts are pushed");
-  if (fake_defect == FAKECUDA_ANOTHER_CONTEXT_IS_PUSHED && stack->depth > 0)
-    ctx = stack->at[0];
-  stack->at[stack->depth++] = ctx;
+                                 "a context that is none, or is no more, or too many");
+  if (fakecuda_planted == FAKECUDA_ANOTHER_CONTEXT_IS_PUSHED && stack.depth > 0)
+    ctx = stack.at[0];
+  stack.at[stack.depth++] = ctx;
   return CLPI_CUDA_SUCCESS;
 }
 
 CUresult cuCtxCreate(CUcontext *out, unsigned flags, CUdevice device)
 {
   FAKE_ENTER(cuCtxCreate);
-  if (!fake_device_locked(device))
-    return CLPI_CUDA_INVALID_DEVICE;
+  FAKE_TRY(fake_device_locked(device));
   if (flags)
     return CLPI_CUDA_INVALID_VALUE; /* no test needs any */
   *out = new_locked(device, false);
@@ -141,8 +122,7 @@ CUresult cuCtxDestroy(CUcontext ctx)
   if (!is_alive_locked(ctx) || ctx->primary)
     return fake_violation_locked(CLPI_CUDA_INVALID_CONTEXT, "a context destroyed that cannot be");
   end_locked(ctx);
-  if (top_locked() == ctx)
-    stack_locked()->depth--;
+  stack.depth -= top() == ctx;
   return CLPI_CUDA_SUCCESS;
 }
 
@@ -151,14 +131,14 @@ CUresult cuCtxDestroy(CUcontext ctx)
 CUresult cuCtxGetCurrent(CUcontext *ctx)
 {
   FAKE_ENTER(cuCtxGetCurrent);
-  *ctx = top_locked();
+  *ctx = top();
   return CLPI_CUDA_SUCCESS;
 }
 
 CUresult cuCtxSetCurrent(CUcontext ctx)
 {
   FAKE_ENTER(cuCtxSetCurrent);
-  stack_locked()->depth -= stack_locked()->depth > 0;
+  stack.depth -= stack.depth > 0;
   return ctx ? push_locked(ctx) : CLPI_CUDA_SUCCESS;
 }
 
@@ -171,17 +151,16 @@ CUresult cuCtxPushCurrent(CUcontext ctx)
 CUresult cuCtxPopCurrent(CUcontext *ctx)
 {
   FAKE_ENTER(cuCtxPopCurrent);
-  ctx_stack *stack = stack_locked();
-  if (!stack->depth)
+  if (!stack.depth)
     return fake_violation_locked(CLPI_CUDA_INVALID_CONTEXT, "no context is left to pop");
-  *ctx = stack->at[--stack->depth];
+  *ctx = stack.at[--stack.depth];
   return CLPI_CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetDevice(CUdevice *device)
 {
   FAKE_ENTER(cuCtxGetDevice);
-  const struct CUctx_st *ctx = top_locked();
+  const struct CUctx_st *ctx = top();
   if (!ctx)
     return CLPI_CUDA_INVALID_CONTEXT; /* no violation: it is how to find out */
   *device = ctx->device;
@@ -191,11 +170,9 @@ CUresult cuCtxGetDevice(CUdevice *device)
 CUresult cuCtxSynchronize(void)
 {
   FAKE_ENTER(cuCtxSynchronize);
-  CUcontext ctx = fake_current_locked();
-  if (!ctx)
-    return CLPI_CUDA_INVALID_CONTEXT;
-  code = fake_capture_of_context_locked(ctx);
-  if (!code)
-    fake_reach_all_locked(ctx);
-  return code;
+  CUcontext ctx;
+  FAKE_TRY(fake_current_locked(&ctx));
+  FAKE_TRY(fake_end_captures_locked(ctx));
+  fake_reach_all_locked(ctx);
+  return CLPI_CUDA_SUCCESS;
 }

@@ -74,15 +74,12 @@ void fake_events_reset_locked(void)
 CUresult cuEventCreate(CUevent *out, unsigned flags)
 {
   FAKE_ENTER(cuEventCreate);
-  CUcontext ctx = fake_current_locked();
-  if (!ctx)
-    return CLPI_CUDA_INVALID_CONTEXT;
+  CUcontext ctx;
+  FAKE_TRY(fake_current_locked(&ctx));
   if (flags & ~(unsigned)CLPI_CUDA_EVENT_DISABLE_TIMING)
     return CLPI_CUDA_INVALID_VALUE; /* no test needs another */
   *out = fake_new(sizeof(**out));
-  (*out)->ctx = ctx;
-  (*out)->alive = true;
-  (*out)->next = events;
+  **out = (struct CUevent_st){.ctx = ctx, .alive = true, .next = events};
   events = *out;
   return CLPI_CUDA_SUCCESS;
 }
@@ -90,27 +87,23 @@ CUresult cuEventCreate(CUevent *out, unsigned flags)
 CUresult cuEventDestroy(CUevent event)
 {
   FAKE_ENTER(cuEventDestroy);
-  code = check_locked(event);
-  if (!code)
-    event->alive = false;
-  return code;
+  FAKE_TRY(check_locked(event));
+  event->alive = false;
+  return CLPI_CUDA_SUCCESS;
 }
 
-CUresult cuEventRecord(CUevent event, CUstream handle)
+CUresult cuEventRecord(CUevent event, CUstream stream)
 {
   FAKE_ENTER(cuEventRecord);
-  CUstream stream = fake_uncaptured_locked(handle, &code);
-  if (!code)
-    code = check_locked(event);
-  if (code)
-    return code;
+  FAKE_TRY(fake_uncaptured_locked(&stream));
+  FAKE_TRY(check_locked(event));
   if (event->ctx != stream->ctx)
     return fake_violation_locked(CLPI_CUDA_INVALID_HANDLE,
                                  "an event is recorded on a stream of another context");
   fake_begin_locked(stream);
   event->point = (fake_point){stream, fake_give_locked(stream, &(fake_command){.bytes = 0})};
   event->clock = stream->clock;
-  if (fake_defect == FAKECUDA_EVENTS_MISS_THE_LAST_WORK)
+  if (fakecuda_planted == FAKECUDA_EVENTS_MISS_THE_LAST_WORK)
     event->clock.of[stream - fake_streams] = event->point.position -=
         event->point.position > 2 ? 2 : 0;
   return CLPI_CUDA_SUCCESS;
@@ -119,10 +112,8 @@ CUresult cuEventRecord(CUevent event, CUstream handle)
 CUresult cuEventQuery(CUevent event)
 {
   FAKE_ENTER(cuEventQuery);
-  code = check_locked(event);
-  if (code)
-    return code;
-  if (!fake_is_done_locked(event->point) && fake_defect != FAKECUDA_EVENTS_ARE_DONE_AT_ONCE)
+  FAKE_TRY(check_locked(event));
+  if (!fake_is_done_locked(event->point) && fakecuda_planted != FAKECUDA_EVENTS_ARE_DONE_AT_ONCE)
     return CLPI_CUDA_NOT_READY;
   fake_clock_join(&fake_observed, &event->clock);
   return CLPI_CUDA_SUCCESS;
@@ -131,25 +122,22 @@ CUresult cuEventQuery(CUevent event)
 CUresult cuEventSynchronize(CUevent event)
 {
   FAKE_ENTER(cuEventSynchronize);
-  code = check_locked(event);
-  if (code)
-    return code;
+  FAKE_TRY(check_locked(event));
   fake_clock clock = event->clock; /* it may be recorded anew meanwhile */
   fake_reach_locked(event->point);
   fake_synchronized_locked(&clock);
   return CLPI_CUDA_SUCCESS;
 }
 
-CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags)
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
 {
   FAKE_ENTER(cuStreamWaitEvent);
-  CUstream stream = fake_uncaptured_locked(handle, &code);
-  if (!code)
-    code = check_locked(event);
-  if (code || fake_defect == FAKECUDA_STREAMS_DO_NOT_WAIT)
-    return code;
+  FAKE_TRY(fake_uncaptured_locked(&stream));
+  FAKE_TRY(check_locked(event));
   if (flags)
     return CLPI_CUDA_INVALID_VALUE;
+  if (fakecuda_planted == FAKECUDA_STREAMS_DO_NOT_WAIT)
+    return CLPI_CUDA_SUCCESS;
   fake_begin_locked(stream);
   fake_wait_for_locked(stream, event->point, &event->clock);
   return CLPI_CUDA_SUCCESS;

@@ -11,50 +11,38 @@ fake_segment *fake_segments;
 
 /* --- taking and giving back --- */
 
-/* A part of its own file, or the next of the mempool's. */
-static bool reserve_locked(fake_segment *segment)
-{
-  CUmemoryPool mempool = segment->mempool;
-  uint64_t end = segment->bytes;
-  if (!mempool) {
-    segment->fd = memfd_create("fakecuda", MFD_CLOEXEC);
-  } else {
-    segment->fd = fake_mempool_file_locked(mempool);
-    segment->file_offset = mempool->file_end;
-    end = mempool->file_end += segment->bytes;
-  }
-  return segment->fd >= 0 && ftruncate(segment->fd, (off_t)end) == 0;
-}
-
-fake_segment *fake_segment_add_locked(const fake_segment *wanted)
+fake_segment *fake_segment_map_locked(CUmemoryPool mempool, uint64_t file_offset, size_t bytes)
 {
   unsigned char *device_address =
-      mmap(NULL, wanted->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  unsigned char *bytes_at = mmap(NULL, wanted->bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-                                 wanted->fd, (off_t)wanted->file_offset);
+      mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  unsigned char *bytes_at =
+      mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, mempool->fd, (off_t)file_offset);
   if (device_address == MAP_FAILED || bytes_at == MAP_FAILED) {
     if (device_address != MAP_FAILED)
-      munmap(device_address, wanted->bytes);
+      munmap(device_address, bytes);
     return NULL;
   }
   fake_segment *segment = fake_new(sizeof(*segment));
-  *segment = *wanted;
-  segment->device_address = device_address;
-  segment->bytes_at = bytes_at;
-  segment->ranges = fake_new(sizeof(*segment->ranges));
-  segment->ranges->bytes = segment->bytes;
-  segment->next = fake_segments;
+  *segment = (fake_segment){.mempool = mempool,
+                            .device_address = device_address,
+                            .bytes_at = bytes_at,
+                            .bytes = bytes,
+                            .file_offset = file_offset,
+                            .ranges = fake_new(sizeof(*segment->ranges)),
+                            .next = fake_segments};
+  segment->ranges->bytes = bytes;
   return fake_segments = segment;
 }
 
-fake_segment *fake_segment_new_locked(CUmemoryPool mempool, int device, size_t bytes)
+fake_segment *fake_segment_new_locked(CUmemoryPool mempool, size_t bytes)
 {
-  fake_segment wanted = {.mempool = mempool, .device = device, .bytes = bytes, .fd = -1};
-  if (device >= 0 && bytes > fake_devices[device].bytes - fake_devices[device].taken)
+  int device = fake_mempool_device(mempool);
+  uint64_t offset = mempool->file_end;
+  if ((device >= 0 && bytes > fakecuda_has.bytes - fake_devices[device].taken) ||
+      fake_mempool_file_locked(mempool) < 0 || ftruncate(mempool->fd, (off_t)(offset + bytes)))
     return NULL;
-  fake_segment *segment = reserve_locked(&wanted) ? fake_segment_add_locked(&wanted) : NULL;
-  if (!segment && !mempool && wanted.fd >= 0)
-    close(wanted.fd);
+  mempool->file_end += bytes;
+  fake_segment *segment = fake_segment_map_locked(mempool, offset, bytes);
   if (segment && device >= 0)
     fake_devices[device].taken += bytes;
   return segment;
@@ -62,21 +50,20 @@ fake_segment *fake_segment_new_locked(CUmemoryPool mempool, int device, size_t b
 
 void fake_segment_delete_locked(fake_segment *segment)
 {
+  int device = fake_mempool_device(segment->mempool);
   fake_segment **link = &fake_segments;
   while (*link != segment)
     link = &(*link)->next;
   *link = segment->next;
-  if (segment->device >= 0)
-    fake_devices[segment->device].taken -= segment->bytes;
+  if (device >= 0)
+    fake_devices[device].taken -= segment->bytes;
   while (segment->ranges) {
     fake_range *range = segment->ranges;
     segment->ranges = range->next;
     fake_uses_drop(range);
     free(range);
   }
-  if (!segment->mempool)
-    close(segment->fd);
-  else if (!segment->imported) /* so that the file's memory goes, too */
+  if (!segment->mempool->imported) /* so that the file's memory goes, too */
     (void)madvise(segment->bytes_at, segment->bytes, MADV_REMOVE);
   munmap(segment->bytes_at, segment->bytes);
   munmap(segment->device_address, segment->bytes);
@@ -103,6 +90,15 @@ bool fake_find_locked(CUdeviceptr pointer, fake_segment **segment, fake_range **
     return true;
   }
   return false;
+}
+
+CUresult fake_allocation_locked(CUdeviceptr pointer, fake_segment **segment, fake_range **range)
+{
+  if (fake_find_locked(pointer, segment, range) && (*range)->state == FAKE_IN_USE &&
+      fake_address(*segment, *range) == pointer)
+    return CLPI_CUDA_SUCCESS;
+  return fake_violation_locked(CLPI_CUDA_INVALID_VALUE,
+                               "what is freed or exported is no allocation, or free");
 }
 
 void fake_range_take(fake_range *range, size_t bytes, size_t asked, fake_point born)

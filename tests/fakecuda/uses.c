@@ -13,14 +13,13 @@ void fake_uses_drop(fake_range *range)
   }
 }
 
-bool fake_uses_precede_locked(const fake_range *range, const fake_clock *clock)
+CUresult fake_uses_precede_locked(const fake_range *range, const fake_clock *clock)
 {
   for (const fake_use *use = range->uses; use; use = use->next)
-    if (!fake_clock_has(clock, use->point)) {
-      (void)fake_violation_locked(0, "memory is freed while another stream may still use it");
-      return false;
-    }
-  return true;
+    if (!fake_clock_has(clock, use->point))
+      return fake_violation_locked(CLPI_CUDA_INVALID_VALUE,
+                                   "memory is freed while another stream may still use it");
+  return CLPI_CUDA_SUCCESS;
 }
 
 static bool overlap(const fake_use *one, const fake_use *other)
@@ -59,14 +58,11 @@ static void add_locked(fake_range *range, const fake_use *added, const fake_cloc
 static const char *why_not_locked(CUstream stream, const fake_segment *segment,
                                   const fake_range *range, const fake_use *wanted)
 {
-  bool has_access = segment->mempool ? segment->mempool->access[stream->ctx->device] ==
-                                           CLPI_CUDA_ACCESS_READ_WRITE
-                                     : fake_can_access_locked(stream->ctx->device, segment->device);
   if (range->state != FAKE_IN_USE)
     return "a stream uses memory that is free";
   if (wanted->bytes > range->asked || wanted->offset > range->asked - wanted->bytes)
     return "a stream uses memory past the end of its allocation";
-  if (!has_access)
+  if (segment->mempool->access[stream->ctx->device] != CLPI_CUDA_ACCESS_READ_WRITE)
     return "a device has no access to the memory";
   if (!fake_clock_has(&stream->clock, range->point))
     return "memory is used on a stream that is not ordered after its allocation";
@@ -77,7 +73,8 @@ static const char *why_not_locked(CUstream stream, const fake_segment *segment,
   return NULL;
 }
 
-unsigned char *fake_use_locked(CUstream stream, CUdeviceptr pointer, size_t bytes, bool writes)
+CUresult fake_use_locked(CUstream stream, CUdeviceptr pointer, size_t bytes, bool writes,
+                         unsigned char **at)
 {
   fake_segment *segment;
   fake_range *range;
@@ -88,10 +85,9 @@ unsigned char *fake_use_locked(CUstream stream, CUdeviceptr pointer, size_t byte
     use.offset = pointer - fake_address(segment, range);
     why_not = why_not_locked(stream, segment, range, &use);
   }
-  if (why_not) {
-    (void)fake_violation_locked(0, "%s", why_not);
-    return NULL;
-  }
+  if (why_not)
+    return fake_violation_locked(FAKECUDA_ILLEGAL_ADDRESS, "%s", why_not);
   add_locked(range, &use, &stream->clock);
-  return segment->bytes_at + range->offset + use.offset;
+  *at = segment->bytes_at + range->offset + use.offset;
+  return CLPI_CUDA_SUCCESS;
 }
