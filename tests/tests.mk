@@ -64,7 +64,6 @@ tests_libclptest_a_SOURCES = \
 	tests/support/arena_model.c tests/support/arena_model.h \
 	tests/support/chance.h \
 	tests/support/cuda_device.c tests/support/cuda_device.h \
-	tests/support/cuda_memory.c tests/support/cuda_memory.h \
 	tests/support/failing_allocator.c tests/support/failing_allocator.h \
 	tests/support/failmalloc.c tests/support/failmalloc.h \
 	tests/support/host_failures.c tests/support/host_failures.h \
@@ -321,17 +320,14 @@ check_LTLIBRARIES += tests/fakecuda/libfakecuda.la
 tests_fakecuda_libfakecuda_la_SOURCES = \
 	tests/fakecuda/calls.c \
 	tests/fakecuda/capture.c \
-	tests/fakecuda/contexts.c \
 	tests/fakecuda/devices.c \
-	tests/fakecuda/events.c \
 	tests/fakecuda/fake.h \
 	tests/fakecuda/fakecuda.h \
 	tests/fakecuda/memory.c \
 	tests/fakecuda/mempools.c \
 	tests/fakecuda/segments.c \
 	tests/fakecuda/sharing.c \
-	tests/fakecuda/streams.c \
-	tests/fakecuda/uses.c
+	tests/fakecuda/streams.c
 tests_fakecuda_libfakecuda_la_LDFLAGS = $(AM_LDFLAGS) $(NO_UNDEFINED_LDFLAGS) \
 	-shared -avoid-version -rpath $(abs_top_builddir)/tests/fakecuda \
 	-export-symbols-regex '^(cu|fakecuda_)'

@@ -4,7 +4,6 @@
 #include "api/rows.h"
 #include "api/sized.h"
 #include "support/cuda_device.h"
-#include "support/cuda_memory.h"
 #include "support/pools.h"
 #include "support/suite.h"
 

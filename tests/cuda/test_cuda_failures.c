@@ -5,7 +5,6 @@
  * promised, loses nothing, and works when it is made again. */
 #include "core/allocator/allocator.h"
 #include "support/cuda_device.h"
-#include "support/cuda_memory.h"
 #include "support/host_failures.h"
 #include "support/pools.h"
 #include "support/suite.h"

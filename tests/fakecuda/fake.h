@@ -62,7 +62,7 @@ extern fake_device fake_devices[FAKECUDA_MOST_DEVICES];
 /* Whether there is such a device. */
 CUresult fake_device_locked(CUdevice device);
 
-/* --- contexts: contexts.c --- */
+/* --- contexts: devices.c --- */
 
 struct CUctx_st {
   CUdevice device;
@@ -78,7 +78,7 @@ struct CUctx_st {
 CUresult fake_current_locked(CUcontext *ctx);
 void fake_contexts_reset_locked(void);
 
-/* --- order, events: events.c --- */
+/* --- order, events: streams.c --- */
 
 /* The place in a stream after so many commands. Positions never fall, not even where a new stream
  * takes the place of one that ended. No stream: the beginning of all. */
@@ -178,7 +178,7 @@ CUresult fake_end_captures_locked(const struct CUctx_st *ctx);
 CUresult fake_uncaptured_locked(CUstream *handle);
 void fake_capture_reset_locked(void);
 
-/* --- memory: segments.c, uses.c --- */
+/* --- memory: segments.c --- */
 
 typedef enum fake_range_state { FAKE_FREE, FAKE_IN_USE, FAKE_FREED } fake_range_state;
 
@@ -244,7 +244,6 @@ CUresult fake_use_locked(CUstream stream, CUdeviceptr pointer, size_t bytes, boo
 
 /* Whether all uses come before what the clock has; else a violation. */
 CUresult fake_uses_precede_locked(const fake_range *range, const fake_clock *clock);
-void fake_uses_drop(fake_range *range);
 
 /* --- memory pools: mempools.c, memory.c, sharing.c --- */
 

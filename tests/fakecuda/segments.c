@@ -11,6 +11,15 @@ fake_segment *fake_segments;
 
 /* --- taking and giving back --- */
 
+static void drop_uses(fake_range *range)
+{
+  while (range->uses) {
+    fake_use *use = range->uses;
+    range->uses = use->next;
+    free(use);
+  }
+}
+
 fake_segment *fake_segment_map_locked(CUmemoryPool mempool, uint64_t file_offset, size_t bytes)
 {
   unsigned char *device_address =
@@ -60,7 +69,7 @@ void fake_segment_delete_locked(fake_segment *segment)
   while (segment->ranges) {
     fake_range *range = segment->ranges;
     segment->ranges = range->next;
-    fake_uses_drop(range);
+    drop_uses(range);
     free(range);
   }
   if (!segment->mempool->imported) /* so that the file's memory goes, too */
@@ -118,7 +127,7 @@ void fake_range_take(fake_range *range, size_t bytes, size_t asked, fake_point b
 
 void fake_range_free(fake_range *range, fake_range_state state, fake_point point)
 {
-  fake_uses_drop(range);
+  drop_uses(range);
   range->state = state;
   range->point = point;
   range->asked = 0;
@@ -145,6 +154,63 @@ void fake_segment_settle_locked(fake_segment *segment)
       range->next = next->next;
       free(next);
     }
+}
+
+/* --- who uses which bytes of an allocation, and whether the order of the streams allows it --- */
+
+CUresult fake_uses_precede_locked(const fake_range *range, const fake_clock *clock)
+{
+  for (const fake_use *use = range->uses; use; use = use->next)
+    if (!fake_clock_has(clock, use->point))
+      return fake_violation_locked(CLPI_CUDA_INVALID_VALUE,
+                                   "memory is freed while another stream may still use it");
+  return CLPI_CUDA_SUCCESS;
+}
+
+static bool overlap(const fake_use *one, const fake_use *other)
+{
+  return one->offset < other->offset + other->bytes && other->offset < one->offset + one->bytes;
+}
+
+/* Why the stream must not use the memory so; NULL: it may. */
+static const char *why_not_locked(CUstream stream, const fake_segment *segment,
+                                  const fake_range *range, const fake_use *wanted)
+{
+  if (range->state != FAKE_IN_USE)
+    return "a stream uses memory that is free";
+  if (wanted->bytes > range->asked || wanted->offset > range->asked - wanted->bytes)
+    return "a stream uses memory past the end of its allocation";
+  if (segment->mempool->access[stream->ctx->device] != CLPI_CUDA_ACCESS_READ_WRITE)
+    return "a device has no access to the memory";
+  if (!fake_clock_has(&stream->clock, range->point))
+    return "memory is used on a stream that is not ordered after its allocation";
+  for (const fake_use *use = range->uses; use; use = use->next)
+    if ((use->writes || wanted->writes) && overlap(use, wanted) &&
+        !fake_clock_has(&stream->clock, use->point))
+      return "two streams use the same memory without order";
+  return NULL;
+}
+
+CUresult fake_use_locked(CUstream stream, CUdeviceptr pointer, size_t bytes, bool writes,
+                         unsigned char **at)
+{
+  fake_segment *segment;
+  fake_range *range;
+  fake_use use = {.bytes = bytes, .writes = writes, .point = {stream, stream->given + 1}};
+  const char *why_not = "a stream uses what is no device memory";
+
+  if (fake_find_locked(pointer, &segment, &range)) {
+    use.offset = pointer - fake_address(segment, range);
+    why_not = why_not_locked(stream, segment, range, &use);
+  }
+  if (why_not)
+    return fake_violation_locked(FAKECUDA_ILLEGAL_ADDRESS, "%s", why_not);
+  fake_use *noted = fake_new(sizeof(*noted));
+  *noted = use;
+  noted->next = range->uses;
+  range->uses = noted;
+  *at = segment->bytes_at + range->offset + use.offset;
+  return CLPI_CUDA_SUCCESS;
 }
 
 /* --- what is left --- */

@@ -121,7 +121,7 @@ START_TEST(an_allocator_takes_from_the_chosen_mempool)
 }
 END_TEST
 
-void clpt_gpu_add_allocator(Suite *suite)
+CLPT_SUITE("allocator")
 {
   TCase *cases[] = {clpt_gpu_case(suite, "bins"), clpt_gpu_case(suite, "arena")};
 

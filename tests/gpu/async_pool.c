@@ -291,7 +291,7 @@ START_TEST(a_limit_refuses_what_would_pass_it)
 }
 END_TEST
 
-void clpt_gpu_add_async_pool(Suite *suite)
+CLPT_SUITE("async pool")
 {
   TCase *tests = clpt_gpu_case(suite, "async pool");
   tcase_add_loop_test(tests, memory_can_be_used_on_its_stream, 0, SIZE_COUNT);

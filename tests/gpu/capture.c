@@ -185,7 +185,7 @@ START_TEST(a_host_function_is_named_as_the_reason)
 }
 END_TEST
 
-void clpt_gpu_add_capture(Suite *suite)
+CLPT_SUITE("capture")
 {
   TCase *tests = clpt_gpu_case(suite, "capture");
   tcase_add_loop_test(tests, other_streams_are_used_as_before, 0, MODE_COUNT);

@@ -34,8 +34,7 @@ static int skip(const char *why)
   return SKIPPED;
 }
 
-int clpt_gpu_main(int argument_count, char **arguments, const char *library,
-                  void (*add)(Suite *suite), void (*reset)(void))
+int clpt_gpu_main(int argument_count, char **arguments, const char *library, void (*reset)(void))
 {
   bool is_importer = argument_count == 2 && strcmp(arguments[1], "import") == 0;
   int count = 0;
@@ -50,20 +49,8 @@ int clpt_gpu_main(int argument_count, char **arguments, const char *library,
   if (cu.cuInit(0) != CLPI_CUDA_SUCCESS || cu.cuDeviceGetCount(&count) != CLPI_CUDA_SUCCESS ||
       count == 0)
     return skip("there is no GPU");
-  Suite *suite = suite_create("cuda");
-  clpt_gpu_add_allocator(suite);
-  clpt_gpu_add_async_pool(suite);
-  clpt_gpu_add_capture(suite);
-  clpt_gpu_add_mempool(suite);
-  clpt_gpu_add_share(suite);
-  if (count > 1)
-    clpt_gpu_add_two(suite);
-  else
-    (void)fprintf(stderr, "the case \"two\" is left out: there is one GPU\n");
-  if (add)
-    add(suite);
   setenv("CK_FORK", "no", 1);
-  return clpt_run(suite);
+  return clpt_run(suite_create("cuda"));
 }
 
 /* --- what each test has --- */

@@ -34,19 +34,9 @@ extern clpt_gpu_calls cu;
     ck_assert_msg(clpt_code_ == CLPI_CUDA_SUCCESS, "%s gave %d", #call, clpt_code_);               \
   } while (0)
 
-/** main() of both programs. `library` is the driver's file; `add` (or NULL) adds a program's own
- * cases. `reset` (or NULL) is called before and after each test. */
-int clpt_gpu_main(int argument_count, char **arguments, const char *library,
-                  void (*add)(Suite *suite), void (*reset)(void));
-
-/** @name The cases, a file each @{ */
-void clpt_gpu_add_allocator(Suite *suite);
-void clpt_gpu_add_async_pool(Suite *suite);
-void clpt_gpu_add_capture(Suite *suite);
-void clpt_gpu_add_mempool(Suite *suite);
-void clpt_gpu_add_two(Suite *suite);
-void clpt_gpu_add_share(Suite *suite);
-/** @} */
+/** main() of both programs. `library` is the driver's file. `reset` (or NULL) is called before and
+ * after each test. */
+int clpt_gpu_main(int argument_count, char **arguments, const char *library, void (*reset)(void));
 
 /** Starts the other process of the share case. Before the first call of CUDA. */
 void clpt_gpu_start_importer(void);

@@ -119,7 +119,7 @@ START_TEST(what_a_pool_allows)
 }
 END_TEST
 
-void clpt_gpu_add_mempool(Suite *suite)
+CLPT_SUITE("mempool")
 {
   TCase *tests = clpt_gpu_case(suite, "mempool");
   tcase_add_loop_test(tests, each_reuse_switch_is_set_alone, 0, ALL_REUSE + 1);

@@ -120,7 +120,7 @@ START_TEST(another_process_sees_the_same_bytes)
 }
 END_TEST
 
-void clpt_gpu_add_share(Suite *suite)
+CLPT_SUITE("share")
 {
   tcase_add_test(clpt_gpu_case(suite, "share"), another_process_sees_the_same_bytes);
 }

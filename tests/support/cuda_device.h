@@ -5,7 +5,7 @@
 
 #include "fakecuda/fakecuda.h"
 
-#include <clpool/cuda.h>
+#include <clpool/cuda_mempool.h>
 
 enum { CLPT_CUDA_STREAMS = 3 };
 
@@ -43,8 +43,13 @@ clp_allocator *clpt_cuda_allocator(int ordinal, clp_stream home);
 void clpt_cuda_fill(const clpt_cuda *cuda, CUstream stream, CUdeviceptr pointer, size_t bytes,
                     unsigned char byte);
 
-/** Waits for the stream and asserts that all bytes are `byte`. */
-void clpt_cuda_assert_filled(const clpt_cuda *cuda, CUstream stream, CUdeviceptr pointer,
-                             size_t bytes, unsigned char byte);
+/** Memory of a memory pool, in the device's first stream; and frees it there, and waits for that.
+ */
+CUdeviceptr clpt_cuda_allocated(const clpt_cuda *cuda, CUmemoryPool mempool, size_t bytes);
+void clpt_cuda_freed(const clpt_cuda *cuda, CUdeviceptr pointer);
+
+/** The library takes the driver for one of another version, though it loaded it before. Returns the
+ * version so far. */
+int clpt_cuda_pretend_version(int version);
 
 #endif
