@@ -5,8 +5,8 @@
  * at the time. Then the program runs itself with each defect that the fake can have: one of the
  * cases of tests/gpu must find it. */
 #include "core/allocator/allocator.h"
+#include "cuda/driver.h"
 #include "gpu/gpu.h"
-#include "support/cuda_device.h"
 #include "support/pools.h"
 #include "support/recorder.h"
 #include "support/workers.h"
@@ -73,8 +73,8 @@ START_TEST(the_host_waits_neither_to_allocate_nor_to_free)
   for (int i = 0; i < 2; i++) {
     clp_memory memory = clpt_memory(gpu.allocator, BYTES);
     unsigned long long pointer = clpt_gpu_take(BYTES, gpu.stream);
-    clpt_gpu_fill(memory, 3, BYTES, gpu.stream);
-    clpt_gpu_fill(pointer, 3, BYTES, gpu.stream);
+    clpt_cuda_fill(memory, 3, BYTES, gpu.stream);
+    clpt_cuda_fill(pointer, 3, BYTES, gpu.stream);
     clpt_ok_quietly(clp_allocator_free(gpu.allocator, memory, BYTES));
     clpt_gpu_give(pointer, gpu.stream);
   }
@@ -123,13 +123,13 @@ START_TEST(late_frees_are_waited_for)
   if (_i == 0) {
     clp_buffer *buffer = clpt_gpu_allocate(200 * MB, gpu.other);
     fakecuda_hold(gpu.other);
-    clpt_gpu_fill(clp_buffer_cuda_pointer(buffer), 1, 1, gpu.other);
+    clpt_cuda_fill(clp_buffer_cuda_pointer(buffer), 1, 1, gpu.other);
     clpt_gpu_release(buffer, gpu.other);
     clpt_ok(clp_pool_free_held(gpu.pool));
   } else {
-    CUdeviceptr foreign = clpt_gpu_take_from(gpu.mempool, 200 * MB, gpu.other);
+    CUdeviceptr foreign = clpt_cuda_take(gpu.mempool, 200 * MB, gpu.other);
     fakecuda_hold(gpu.other);
-    clpt_gpu_ok(cu.cuMemFreeAsync(foreign, gpu.other));
+    clpt_cuda_ok(cu.cuMemFreeAsync(foreign, gpu.other));
   }
   ck_assert_int_eq(pthread_create(&thread, NULL, let_go, gpu.other), 0);
   if (_i < 2)
@@ -189,7 +189,7 @@ END_TEST
 START_TEST(what_is_kept_unused_is_trimmed_to_the_limit)
 {
   clpt_gpu_give(clpt_gpu_take(8 * MB, gpu.stream), gpu.stream);
-  clpt_gpu_ok(cu.cuStreamSynchronize(gpu.stream));
+  clpt_cuda_ok(cu.cuStreamSynchronize(gpu.stream));
   ck_assert_uint_ge(clpt_gpu_usage(gpu.mempool).reserved_bytes, 8 * MB);
   clpt_ok(clp_cuda_async_pool_set_limit(gpu.async, 12 * MB, 0));
   unsigned long long pointer = clpt_gpu_take(12 * MB, gpu.stream);
@@ -215,10 +215,10 @@ START_TEST(the_environment_sets_the_limit_of_each_device)
   clpt_ok(clp_cuda_async_pool_create(NULL, &limited));
   ck_assert_uint_eq(fakecuda_calls("cuDevicePrimaryCtxRetain"), contexts);
   for (int device = 0; device < 2; device++) {
-    clpt_gpu_open(device);
+    clpt_cuda_retain(device);
     clpt_ok(clp_cuda_async_pool_get_limit(limited, &limit));
     ck_assert_uint_eq(limit, 64 * MB);
-    clpt_gpu_close(device);
+    clpt_cuda_release(device);
   }
   clp_cuda_async_pool_release(limited);
 }
@@ -232,9 +232,17 @@ END_TEST
     clpt_message_has(message);                                                                     \
   } while (0)
 
+/* The library takes the driver for one of another version; the version so far. */
+static int pretend_version(int version)
+{
+  int former = clpi_cuda.version;
+  clpi_cuda.version = version;
+  return former;
+}
+
 START_TEST(a_driver_that_does_not_count)
 {
-  int version = clpt_cuda_pretend_version(11020);
+  int version = pretend_version(11020);
   clp_cuda_mempool_usage usage = CLP_CUDA_MEMPOOL_USAGE_INIT;
   size_t bytes = 7;
 
@@ -251,21 +259,21 @@ START_TEST(a_driver_that_does_not_count)
   clpt_gpu_give(clpt_gpu_take(512, gpu.stream), gpu.stream);
   refused(513);
   ck_assert_uint_eq(fakecuda_calls("cuMemPoolGetAttribute"), 0);
-  clpt_cuda_pretend_version(version);
+  pretend_version(version);
 }
 END_TEST
 
 START_TEST(pools_that_cannot_be_made)
 {
   clp_cuda_mempool made = gpu.mempool;
-  int version = clpt_cuda_pretend_version(12010);
+  int version = pretend_version(12010);
 
   not_supported(clp_cuda_mempool_create(CLPT_MEMPOOL(.max_bytes = MB), &made), "1048576");
   clpt_message_has("12.1");
   ck_assert_ptr_null(made);
   clpt_ok(clp_cuda_mempool_create(NULL, &made));
   clpt_ok(clp_cuda_mempool_destroy(made));
-  clpt_cuda_pretend_version(version);
+  pretend_version(version);
   not_supported(clp_cuda_mempool_create(CLPT_MEMPOOL(.handle_types = 9), &made), "0x9");
   fakecuda_has.handle_types[0] = 9;
   clpt_ok(clp_cuda_mempool_create(CLPT_MEMPOOL(.handle_types = 9), &made));
@@ -273,9 +281,9 @@ START_TEST(pools_that_cannot_be_made)
   const clp_cuda_mempool_options *of_host = CLPT_MEMPOOL(.location = CLP_CUDA_ON_HOST_NUMA);
   clpt_ok(clp_cuda_mempool_create(of_host, &made));
   clpt_ok(clp_cuda_mempool_set_access(made, 0, CLP_CUDA_ACCESS_READ_WRITE));
-  CUdeviceptr pointer = clpt_gpu_take_from(made, 1000, gpu.stream);
-  clpt_gpu_fill(pointer, 9, 1000, gpu.stream);
-  clpt_gpu_give_back(pointer, gpu.stream);
+  CUdeviceptr pointer = clpt_cuda_take(made, 1000, gpu.stream);
+  clpt_cuda_fill(pointer, 9, 1000, gpu.stream);
+  clpt_cuda_give(pointer, gpu.stream);
   clpt_ok(clp_cuda_mempool_destroy(made));
   fakecuda_has.host_numa = false;
   not_supported(clp_cuda_mempool_create(of_host, &made), "host");
@@ -319,10 +327,10 @@ START_TEST(a_device_without_memory_pools)
   clpt_ok(clp_cuda_async_pool_create(NULL, &made));
   clpt_ok(clp_cuda_async_pool_malloc(made, BYTES, NULL, &pointer));
   clpt_ok(clp_cuda_async_pool_free(made, pointer, NULL));
-  clpt_gpu_open(1);
+  clpt_cuda_retain(1);
   not_supported(clp_cuda_async_pool_malloc(made, BYTES, NULL, &pointer), "device 1 has no memory");
   ck_assert_uint_eq(pointer, 0);
-  clpt_gpu_close(1);
+  clpt_cuda_release(1);
   clp_cuda_async_pool_release(made);
   fakecuda_has.mempools[0] = false;
   not_supported(clp_cuda_async_pool_create(NULL, &made), "");
@@ -340,17 +348,17 @@ START_TEST(a_pool_is_shared_by_fabric)
 
   fakecuda_has.handle_types[0] = CLP_CUDA_HANDLE_FABRIC;
   clpt_ok(clp_cuda_mempool_create(CLPT_MEMPOOL(.handle_types = CLP_CUDA_HANDLE_FABRIC), &exported));
-  CUdeviceptr memory = clpt_gpu_take_from(exported, BYTES, gpu.stream);
+  CUdeviceptr memory = clpt_cuda_take(exported, BYTES, gpu.stream);
   clpt_ok_quietly(clp_cuda_mempool_export_fabric(exported, &handle));
   clpt_ok_quietly(clp_cuda_pointer_export(memory, &shared));
   fakecuda_fail("cuMemPoolImportFromShareableHandle", CLPI_CUDA_NOT_PERMITTED, 0, 1);
   not_supported(clp_cuda_mempool_import_fabric(&handle, &imported), "NOT_PERMITTED");
   clpt_ok_quietly(clp_cuda_mempool_import_fabric(&handle, &imported));
   clpt_ok_quietly(clp_cuda_pointer_import(imported, &shared, &same));
-  clpt_gpu_fill(memory, 5, BYTES, gpu.stream);
-  clpt_gpu_assert_filled(same, 5, BYTES, gpu.stream);
-  clpt_gpu_give_back(same, gpu.stream);
-  clpt_gpu_give_back(memory, gpu.stream);
+  clpt_cuda_fill(memory, 5, BYTES, gpu.stream);
+  clpt_cuda_assert_filled(same, 5, BYTES, gpu.stream);
+  clpt_cuda_give(same, gpu.stream);
+  clpt_cuda_give(memory, gpu.stream);
   clpt_ok(clp_cuda_mempool_destroy(imported));
   clpt_ok(clp_cuda_mempool_destroy(exported));
 }
@@ -437,13 +445,13 @@ START_TEST(hooks_see_nothing_of_what_callbacks_do)
 {
   clp_allocator *of_other = clpt_cuda_allocator(1, NULL);
 
-  clpt_gpu_pop();
+  clpt_cuda_pop();
   recorder.also = misbehave;
   recorder.also_data = of_other;
   clpt_gpu_give(clpt_gpu_take(100, gpu.stream), gpu.stream); /* and the last error stays */
   clp_allocator_release(of_other);
-  ck_assert_ptr_null(clpt_gpu_current());
-  clpt_gpu_ok(cu.cuCtxPushCurrent(gpu.ctx));
+  ck_assert_ptr_null(clpt_cuda_current());
+  clpt_cuda_ok(cu.cuCtxPushCurrent(gpu.ctx));
   shows("m<100:512 a<512 a>512 m>100:512 f<100:512 d<512 d>512 f>100:512");
 }
 END_TEST
@@ -491,7 +499,7 @@ static void run_program(clpt_worker *self)
   for (size_t i = 0; i < SLOTS; i++)
     if (buffers[i])
       clp_buffer_release_on(buffers[i], streams[i]);
-  clpt_gpu_pop();
+  clpt_cuda_pop();
 }
 
 START_TEST(threads_and_streams)

@@ -36,7 +36,7 @@ static void make_mempools(void)
   options.handle_types = CLP_CUDA_HANDLE_POSIX_FD;
   for (options.device = 0; options.device < DEVICES; options.device++)
     clpt_ok(clp_cuda_mempool_create(&options, &own[options.device]));
-  exported = clpt_cuda_allocated(&cuda[0], own[0], BYTES);
+  exported = clpt_cuda_take(own[0], BYTES, home);
   clpt_ok(clp_cuda_mempool_export_fd(own[0], &fd));
   clpt_ok(clp_cuda_mempool_import_fd(fd, &imported));
   clpt_ok(clp_cuda_pointer_export(exported, &shared));
@@ -68,7 +68,7 @@ static void teardown(void)
   clpt_ok(clp_cuda_mempool_destroy(imported));
   close(fd);
   if (exported)
-    clpt_cuda_freed(&cuda[0], exported);
+    clpt_cuda_give(exported, home);
   for (int i = 0; i < DEVICES; i++)
     clpt_ok(clp_cuda_mempool_destroy(own[i]));
   allocator->ops.mark_destroy(allocator->self, mark);
@@ -216,7 +216,7 @@ static void end_pointer(void)
   X(import_fd, TELLS, clp_cuda_mempool_import_fd(fd, OBJECT), END_MEMPOOL)                         \
   T(export_pointer, clp_cuda_pointer_export(exported, VALUE))                                      \
   X(import_pointer, TELLS, clp_cuda_pointer_import(imported, &shared, OBJECT),                     \
-    clpt_cuda_freed(&cuda[0], MADE(unsigned long long)))                                           \
+    clpt_cuda_give(MADE(unsigned long long), home))                                                \
   T(free_pointer, FREES(exported, clp_cuda_pointer_free(exported, home)))                          \
   X(pool, TELLS, clp_cuda_async_pool_create(NULL, OBJECT), END_POOL)                               \
   X(pool_of_one, TELLS,                                                                            \
@@ -302,7 +302,7 @@ START_TEST(each_call_of_the_driver_fails)
   do {
     setup();
     if (it->kind == IN_CONTEXT)
-      clpt_cuda_enter(&cuda[0]);
+      clpt_cuda_ok(cu.cuCtxPushCurrent(cuda[0].ctx));
     CUcontext before = clpt_cuda_current();
     out_of(0, 0);
     (void)clp_set_last_error(CLP_SUCCESS, 0, "");
@@ -322,7 +322,7 @@ START_TEST(each_call_of_the_driver_fails)
     }
     ck_assert_ptr_eq(clpt_cuda_current(), before);
     if (before)
-      clpt_cuda_leave();
+      clpt_cuda_pop();
     teardown();
   } while (failed);
   ck_assert_msg(nth > 1, "%s makes no call that can fail", it->name);

@@ -418,4 +418,5 @@ CLPT_MAIN("cuda_driver", clpt_run_apart)
   tcase_add_test(tests, what_the_driver_and_a_device_say);
   tcase_add_loop_test(tests, errors_by_name, 0, ERRORS);
   clpt_cuda_use_fake();
+  opens = 0;
 }

@@ -30,28 +30,28 @@ START_TEST(a_late_write_does_not_reach_who_is_next)
   clp_buffer *first = clpt_gpu_allocate(BYTES, owner), *second = NULL;
   CUdeviceptr memory = clp_buffer_cuda_pointer(first), again;
 
-  clpt_gpu_fill(memory, 1, BYTES, owner);
-  clpt_gpu_ok(cu.cuStreamSynchronize(owner));
+  clpt_cuda_fill(memory, 1, BYTES, owner);
+  clpt_cuda_ok(cu.cuStreamSynchronize(owner));
   clpt_gpu_stop(late);
   if (_i & IS_RECORDED)
     clpt_ok(clp_buffer_record_use(first, late));
-  clpt_gpu_fill(memory, 2, BYTES, late);
+  clpt_cuda_fill(memory, 2, BYTES, late);
   clpt_gpu_release(first, owner);
   if (_i & GOES_BACK) {
     clpt_ok_quietly(clp_pool_free_held(gpu.pool));
-    again = clpt_gpu_take_from(gpu.mempool, BYTES, next);
+    again = clpt_cuda_take(gpu.mempool, BYTES, next);
   } else {
     second = clpt_gpu_allocate(BYTES, next);
     again = clp_buffer_cuda_pointer(second);
   }
-  clpt_gpu_fill(again, 3, BYTES, next);
+  clpt_cuda_fill(again, 3, BYTES, next);
   clpt_gpu_go();
-  clpt_gpu_ok(cu.cuStreamSynchronize(late));
-  clpt_gpu_assert_filled(again, 3, BYTES, next);
+  clpt_cuda_ok(cu.cuStreamSynchronize(late));
+  clpt_cuda_assert_filled(again, 3, BYTES, next);
   if (second)
     clpt_gpu_release(second, next);
   else
-    clpt_gpu_give_back(again, next);
+    clpt_cuda_give(again, next);
 }
 END_TEST
 
@@ -65,20 +65,20 @@ START_TEST(memory_can_be_used_to_its_end)
 
   ck_assert_uint_eq(memory, clp_buffer_memory(buffer));
   ck_assert_uint_eq(memory % 256, 0);
-  clpt_gpu_fill(memory, 3, clp_buffer_capacity(buffer), gpu.stream);
-  clpt_gpu_assert_filled(memory, 3, clp_buffer_capacity(buffer), gpu.stream);
+  clpt_cuda_fill(memory, 3, clp_buffer_capacity(buffer), gpu.stream);
+  clpt_cuda_assert_filled(memory, 3, clp_buffer_capacity(buffer), gpu.stream);
   clpt_ok_quietly(clp_buffer_release(buffer));
 }
 END_TEST
 
 START_TEST(no_context_need_be_current)
 {
-  clpt_gpu_pop();
+  clpt_cuda_pop();
   clpt_gpu_release(clpt_gpu_allocate(BYTES, gpu.stream), gpu.stream);
   clpt_ok_quietly(clp_pool_free_held(gpu.pool));
   clpt_gpu_release(clpt_gpu_allocate(BYTES, gpu.other), gpu.other);
-  ck_assert_ptr_null(clpt_gpu_current());
-  clpt_gpu_ok(cu.cuCtxPushCurrent(gpu.ctx));
+  ck_assert_ptr_null(clpt_cuda_current());
+  clpt_cuda_ok(cu.cuCtxPushCurrent(gpu.ctx));
 }
 END_TEST
 
@@ -114,8 +114,8 @@ START_TEST(an_allocator_takes_from_the_chosen_mempool)
   uint64_t before = clpt_gpu_usage(expected).used_bytes;
   clpt_ok(clp_allocator_allocate(made, BYTES, &memory));
   ck_assert_uint_eq(clpt_gpu_usage(expected).used_bytes, before + BYTES);
-  clpt_gpu_fill(memory, 3, BYTES, options.stream);
-  clpt_gpu_assert_filled(memory, 3, BYTES, options.stream);
+  clpt_cuda_fill(memory, 3, BYTES, options.stream);
+  clpt_cuda_assert_filled(memory, 3, BYTES, options.stream);
   clpt_ok(clp_allocator_free(made, memory, BYTES));
   clp_allocator_release(made);
 }

@@ -32,9 +32,9 @@ START_TEST(memory_can_be_used_on_its_stream)
   for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
     CUstream on = streams[i];
     unsigned long long first = clpt_gpu_take(sizes[_i], on), second = clpt_gpu_take(UNIT, on);
-    clpt_gpu_fill(first, 1, sizes[_i], on);
-    clpt_gpu_fill(second, 2, UNIT, on);
-    clpt_gpu_assert_filled(first, 1, sizes[_i], on);
+    clpt_cuda_fill(first, 1, sizes[_i], on);
+    clpt_cuda_fill(second, 2, UNIT, on);
+    clpt_cuda_assert_filled(first, 1, sizes[_i], on);
     clpt_gpu_give(first, on);
     clpt_gpu_give(second, on);
     ck_assert_uint_eq(clpt_gpu_take(0, on), 0);
@@ -96,7 +96,7 @@ START_TEST(live_memory_keeps_the_pool)
   clp_cuda_async_pool_release(brief);
   clp_cuda_async_pool_release(brief);
   clpt_ok(clp_cuda_async_pool_free(brief, first, gpu.stream));
-  clpt_gpu_fill(second, 1, 100000, gpu.stream);
+  clpt_cuda_fill(second, 1, 100000, gpu.stream);
   clpt_ok(clp_cuda_async_pool_free(brief, second, gpu.stream));
 }
 END_TEST
@@ -124,23 +124,23 @@ END_TEST
  * work on a stream that it waits for. */
 START_TEST(memory_is_freed_on_the_stream_that_is_named)
 {
-  CUstream ended = clpt_gpu_stream(), blocking;
+  CUstream ended = clpt_cuda_stream(), blocking;
   unsigned long long first = clpt_gpu_take(CLPT_MIB, ended);
 
-  clpt_gpu_ok(cu.cuStreamSynchronize(ended));
-  clpt_gpu_ok(cu.cuStreamDestroy(ended));
-  clpt_gpu_ok(cu.cuStreamCreate(&blocking, FAKECUDA_STREAM_DEFAULT));
+  clpt_cuda_ok(cu.cuStreamSynchronize(ended));
+  clpt_cuda_ok(cu.cuStreamDestroy(ended));
+  clpt_cuda_ok(cu.cuStreamCreate(&blocking, FAKECUDA_STREAM_DEFAULT));
   CUstream late = _i ? blocking : gpu.stream;
   clpt_gpu_stop(late);
-  clpt_gpu_fill(first, 1, CLPT_MIB, late);
+  clpt_cuda_fill(first, 1, CLPT_MIB, late);
   clpt_gpu_give(first, _i ? NULL : late);
   unsigned long long second = clpt_gpu_take(CLPT_MIB, gpu.other);
-  clpt_gpu_fill(second, 2, CLPT_MIB, gpu.other);
+  clpt_cuda_fill(second, 2, CLPT_MIB, gpu.other);
   clpt_gpu_go();
-  clpt_gpu_ok(cu.cuStreamSynchronize(late));
-  clpt_gpu_assert_filled(second, 2, CLPT_MIB, gpu.other);
+  clpt_cuda_ok(cu.cuStreamSynchronize(late));
+  clpt_cuda_assert_filled(second, 2, CLPT_MIB, gpu.other);
   clpt_gpu_give(second, gpu.other);
-  clpt_gpu_ok(cu.cuStreamDestroy(blocking));
+  clpt_cuda_ok(cu.cuStreamDestroy(blocking));
 }
 END_TEST
 
@@ -148,18 +148,18 @@ END_TEST
  * second time the context is the caller's own. */
 START_TEST(any_context_or_none_may_be_current)
 {
-  CUcontext own = clpt_gpu_pop();
+  CUcontext own = clpt_cuda_pop();
 
   if (_i)
-    clpt_gpu_ok(cu.cuCtxCreate(&own, 0, 0));
+    clpt_cuda_ok(cu.cuCtxCreate(&own, 0, 0));
   unsigned long long memory = clpt_gpu_take(CLPT_MIB, NULL);
   ck_assert_uint_eq(used(), CLPT_MIB);
   clpt_gpu_give(memory, NULL);
   clpt_ok_quietly(clp_cuda_async_pool_free_all_blocks(gpu.async, NULL));
-  ck_assert_ptr_eq(clpt_gpu_current(), _i ? own : NULL);
+  ck_assert_ptr_eq(clpt_cuda_current(), _i ? own : NULL);
   if (_i)
-    clpt_gpu_ok(cu.cuCtxDestroy(own));
-  clpt_gpu_ok(cu.cuCtxPushCurrent(gpu.ctx));
+    clpt_cuda_ok(cu.cuCtxDestroy(own));
+  clpt_cuda_ok(cu.cuCtxPushCurrent(gpu.ctx));
 }
 END_TEST
 
@@ -207,7 +207,7 @@ START_TEST(all_blocks_are_freed_behind_their_stream)
   clpt_gpu_stop(gpu.stream);
   clpt_gpu_give(memory, gpu.stream);
   clpt_gpu_go();
-  clpt_gpu_ok(cu.cuStreamSynchronize(gpu.stream));
+  clpt_cuda_ok(cu.cuStreamSynchronize(gpu.stream));
   ck_assert_uint_ge(total(), 65 * CLPT_MIB); /* what was freed is the pool's still */
   clpt_ok_quietly(clp_cuda_async_pool_free_all_blocks(gpu.async, gpu.stream));
   ck_assert_uint_ge(total(), CLPT_MIB); /* what is in use stays */
@@ -233,7 +233,7 @@ START_TEST(bytes_of_all_streams_are_counted)
   clpt_ok_quietly(clp_cuda_async_pool_free_bytes(gpu.async, &free_bytes));
   ck_assert_uint_eq(used() + free_bytes, total());
   clpt_gpu_give(second, gpu.other);
-  clpt_gpu_ok(cu.cuStreamSynchronize(gpu.other));
+  clpt_cuda_ok(cu.cuStreamSynchronize(gpu.other));
   ck_assert_uint_eq(used(), UNIT * 2);
   clpt_ok_quietly(clp_cuda_async_pool_get_usage(gpu.async, &usage));
   ck_assert_uint_eq(usage.peak_used_bytes, UNIT * 6);
@@ -280,7 +280,7 @@ START_TEST(a_limit_refuses_what_would_pass_it)
   clpt_message_has("1024"); /* in use */
   ck_assert_int_eq(clp_last_error()->native_code, 0);
   set_limit(600, 0, 600); /* takes nothing away */
-  clpt_gpu_fill(second, 1, 1024, gpu.stream);
+  clpt_cuda_fill(second, 1, 1024, gpu.stream);
   refused(1);
   clpt_gpu_give(second, gpu.stream);
   refused(513);

@@ -11,26 +11,26 @@ enum { BYTES = 4096, ROUNDS = 3 };
 /* A capture that is valid to its end. */
 static void begin(CUstream stream, clpi_cuda_capture_mode mode)
 {
-  clpt_gpu_ok(cu.cuStreamBeginCapture(stream, mode));
+  clpt_cuda_ok(cu.cuStreamBeginCapture(stream, mode));
 }
 
 static void end(CUstream stream)
 {
   CUgraph graph;
-  clpt_gpu_ok(cu.cuStreamEndCapture(stream, &graph));
-  clpt_gpu_ok(cu.cuGraphDestroy(graph));
+  clpt_cuda_ok(cu.cuStreamEndCapture(stream, &graph));
+  clpt_cuda_ok(cu.cuGraphDestroy(graph));
 }
 
 static void use(const clp_buffer *buffer, CUstream stream)
 {
-  clpt_gpu_fill(clp_buffer_cuda_pointer(buffer), 7, BYTES, stream);
+  clpt_cuda_fill(clp_buffer_cuda_pointer(buffer), 7, BYTES, stream);
 }
 
 /* Takes memory, reuses it on another stream before and after it is done, and gives it back. */
 static void *work(void *unused)
 {
   (void)unused;
-  clpt_gpu_ok(cu.cuCtxPushCurrent(gpu.ctx));
+  clpt_cuda_ok(cu.cuCtxPushCurrent(gpu.ctx));
   for (int round = 0; round < ROUNDS; round++) {
     clp_buffer *buffer = clpt_gpu_allocate(BYTES, gpu.stream);
     clpt_gpu_stop(gpu.stream);
@@ -44,7 +44,7 @@ static void *work(void *unused)
     clpt_gpu_release(buffer, gpu.other);
     clpt_ok_quietly(clp_pool_trim_to(gpu.pool, 0));
   }
-  clpt_gpu_pop();
+  clpt_cuda_pop();
   return NULL;
 }
 
@@ -63,7 +63,7 @@ START_TEST(other_streams_are_used_as_before)
   clpt_gpu_give(clpt_gpu_take(BYTES, gpu.other), gpu.other);
   clpt_ok_quietly(clp_cuda_async_pool_free_all_blocks(gpu.async, gpu.other));
   end(gpu.third);
-  clpt_gpu_ok(cu.cuStreamSynchronize(gpu.stream));
+  clpt_cuda_ok(cu.cuStreamSynchronize(gpu.stream));
 }
 END_TEST
 
@@ -113,13 +113,13 @@ START_TEST(a_captured_home_stream_is_refused)
 
   clpt_gpu_release(clpt_gpu_allocate(BYTES, gpu.stream), gpu.stream);
   begin(gpu.stream, FAKECUDA_CAPTURE_GLOBAL);
-  clpt_gpu_pop();
+  clpt_cuda_pop();
   clpt_fails(CLP_NOT_SUPPORTED, clp_pool_allocate(gpu.pool, 2 * CLPT_MIB, &none));
   clpt_message_has("being captured");
   ck_assert_int_eq(clp_last_error()->native_code, CLPI_CUDA_STREAM_CAPTURE_UNSUPPORTED);
   clpt_fails(CLP_NOT_SUPPORTED, clp_pool_free_held(gpu.pool));
-  ck_assert_ptr_null(clpt_gpu_current());
-  clpt_gpu_ok(cu.cuCtxPushCurrent(gpu.ctx));
+  ck_assert_ptr_null(clpt_cuda_current());
+  clpt_cuda_ok(cu.cuCtxPushCurrent(gpu.ctx));
   end(gpu.stream);
   clpt_ok_quietly(clp_pool_free_held(gpu.pool));
 }
@@ -132,14 +132,14 @@ START_TEST(the_legacy_stream_is_refused_while_a_blocking_one_is_captured)
   CUstream blocking;
 
   clpt_ok(clp_cuda_async_allocator_create(NULL, &legacy));
-  clpt_gpu_ok(cu.cuStreamCreate(&blocking, FAKECUDA_STREAM_DEFAULT));
+  clpt_cuda_ok(cu.cuStreamCreate(&blocking, FAKECUDA_STREAM_DEFAULT));
   begin(blocking, FAKECUDA_CAPTURE_GLOBAL);
   clpt_fails(CLP_NOT_SUPPORTED, clp_allocator_allocate(legacy, BYTES, &memory));
   clpt_message_has("legacy");
   end(blocking);
   clpt_ok(clp_allocator_allocate(legacy, BYTES, &memory));
   clpt_ok(clp_allocator_free(legacy, memory, BYTES));
-  clpt_gpu_ok(cu.cuStreamDestroy(blocking));
+  clpt_cuda_ok(cu.cuStreamDestroy(blocking));
   clp_allocator_release(legacy);
 }
 END_TEST
@@ -178,8 +178,8 @@ START_TEST(a_host_function_is_named_as_the_reason)
 {
   attempt made = {CLP_SUCCESS, ""};
 
-  clpt_gpu_ok(cu.cuLaunchHostFunc(gpu.other, try_to_allocate, &made));
-  clpt_gpu_ok(cu.cuStreamSynchronize(gpu.other));
+  clpt_cuda_ok(cu.cuLaunchHostFunc(gpu.other, try_to_allocate, &made));
+  clpt_cuda_ok(cu.cuStreamSynchronize(gpu.other));
   ck_assert_int_eq(made.status, CLP_NOT_SUPPORTED);
   ck_assert_msg(strstr(made.message, "host function") != NULL, "it says: %s", made.message);
 }

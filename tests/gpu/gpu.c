@@ -2,31 +2,15 @@
 /* A CUDA driver for tests. */
 #include "gpu.h"
 
-#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
 
 enum { HANG_SECONDS = 120, SKIPPED = 77 };
 
-clpt_gpu_calls cu;
 clpt_gpu gpu;
 static void (*reset_driver)(void);
 static atomic_intptr_t stops, goes; /* streams were stopped so often, and so many may go on */
-
-static bool load(const char *name)
-{
-  void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL), *address;
-  bool found = library != NULL;
-
-#define FIND(name, suffix, version, parameters)                                                    \
-  address = found ? dlsym(library, #name #suffix) : NULL;                                          \
-  found = address != NULL;                                                                         \
-  memcpy(&cu.name, &address, sizeof(address)); /* POSIX has them the same size */
-  FAKECUDA_FUNCTIONS(FIND)
-#undef FIND
-  return found;
-}
 
 static int skip(const char *why)
 {
@@ -40,8 +24,7 @@ int clpt_gpu_main(int argument_count, char **arguments, const char *library, voi
   int count = 0;
 
   reset_driver = reset;
-  setenv("CLPOOL_CUDA_LIBRARY", library, 1);
-  if (!load(library))
+  if (!clpt_cuda_load(library))
     return skip("there is no CUDA driver that has memory pools");
   if (is_importer)
     return clpt_gpu_import(reset);
@@ -69,10 +52,10 @@ static void setup(void)
 
   alarm(HANG_SECONDS); /* without a fork, Check has no time limit of its own */
   reset();
-  gpu.ctx = clpt_gpu_open(0);
-  gpu.stream = clpt_gpu_stream();
-  gpu.other = clpt_gpu_stream();
-  gpu.third = clpt_gpu_stream();
+  gpu.ctx = clpt_cuda_retain(0);
+  gpu.stream = clpt_cuda_stream();
+  gpu.other = clpt_cuda_stream();
+  gpu.third = clpt_cuda_stream();
   clpt_ok_quietly(clp_cuda_mempool_create(NULL, &gpu.mempool));
   clpt_ok_quietly(clp_cuda_mempool_set_release_threshold(gpu.mempool, UINT64_MAX));
   options.stream = gpu.stream;
@@ -90,11 +73,11 @@ static void teardown(void)
   clp_pool_release(gpu.pool);
   clp_allocator_release(gpu.allocator);
   clpt_ok_quietly(clp_cuda_mempool_destroy(gpu.mempool));
-  clpt_gpu_ok(cu.cuStreamDestroy(gpu.stream));
-  clpt_gpu_ok(cu.cuStreamDestroy(gpu.other));
-  clpt_gpu_ok(cu.cuStreamDestroy(gpu.third));
-  ck_assert_ptr_eq(clpt_gpu_current(), gpu.ctx);
-  clpt_gpu_close(0);
+  clpt_cuda_ok(cu.cuStreamDestroy(gpu.stream));
+  clpt_cuda_ok(cu.cuStreamDestroy(gpu.other));
+  clpt_cuda_ok(cu.cuStreamDestroy(gpu.third));
+  ck_assert_ptr_eq(clpt_cuda_current(), gpu.ctx);
+  clpt_cuda_release(0);
   reset();
 }
 
@@ -105,43 +88,6 @@ TCase *clpt_gpu_case(Suite *suite, const char *name)
   return tests;
 }
 
-CUcontext clpt_gpu_open(CUdevice device)
-{
-  CUcontext ctx;
-  clpt_gpu_ok(cu.cuDevicePrimaryCtxRetain(&ctx, device));
-  clpt_gpu_ok(cu.cuCtxPushCurrent(ctx));
-  return ctx;
-}
-
-void clpt_gpu_close(CUdevice device)
-{
-  clpt_gpu_pop();
-  clpt_gpu_ok(cu.cuDevicePrimaryCtxRelease(device));
-}
-
-CUcontext clpt_gpu_current(void)
-{
-  CUcontext ctx;
-  clpt_gpu_ok(cu.cuCtxGetCurrent(&ctx));
-  return ctx;
-}
-
-CUcontext clpt_gpu_pop(void)
-{
-  CUcontext ctx;
-  clpt_gpu_ok(cu.cuCtxPopCurrent(&ctx));
-  return ctx;
-}
-
-/* --- streams --- */
-
-CUstream clpt_gpu_stream(void)
-{
-  CUstream stream;
-  clpt_gpu_ok(cu.cuStreamCreate(&stream, FAKECUDA_STREAM_NON_BLOCKING));
-  return stream;
-}
-
 static void wait_for_go(void *number)
 {
   while (goes < (intptr_t)number)
@@ -150,31 +96,12 @@ static void wait_for_go(void *number)
 
 void clpt_gpu_stop(CUstream stream)
 {
-  clpt_gpu_ok(cu.cuLaunchHostFunc(stream, wait_for_go, (void *)++stops));
+  clpt_cuda_ok(cu.cuLaunchHostFunc(stream, wait_for_go, (void *)++stops));
 }
 
 void clpt_gpu_go(void)
 {
   goes = stops;
-}
-
-void clpt_gpu_fill(CUdeviceptr memory, unsigned char byte, size_t bytes, CUstream stream)
-{
-  clpt_gpu_ok(cu.cuMemsetD8Async(memory, byte, bytes, stream));
-}
-
-void clpt_gpu_assert_filled(CUdeviceptr memory, unsigned char byte, size_t bytes, CUstream stream)
-{
-  unsigned char *found = malloc(bytes);
-  size_t same = 0; /* an assertion for each byte would take long */
-
-  ck_assert_ptr_nonnull(found);
-  clpt_gpu_ok(cu.cuMemcpyDtoHAsync(found, memory, bytes, stream));
-  clpt_gpu_ok(cu.cuStreamSynchronize(stream));
-  while (same < bytes && found[same] == byte)
-    same++;
-  ck_assert_msg(same == bytes, "byte %zu is not %u", same, byte);
-  free(found);
 }
 
 /* --- memory --- */
@@ -201,19 +128,6 @@ unsigned long long clpt_gpu_take(size_t bytes, CUstream stream)
 void clpt_gpu_give(unsigned long long memory, CUstream stream)
 {
   clpt_ok_quietly(clp_cuda_async_pool_free(gpu.async, memory, stream));
-}
-
-CUdeviceptr clpt_gpu_take_from(clp_cuda_mempool mempool, size_t bytes, CUstream stream)
-{
-  CUdeviceptr memory;
-  clpt_gpu_ok(cu.cuMemAllocFromPoolAsync(&memory, bytes, mempool, stream));
-  return memory;
-}
-
-void clpt_gpu_give_back(CUdeviceptr memory, CUstream stream)
-{
-  clpt_gpu_ok(cu.cuMemFreeAsync(memory, stream));
-  clpt_gpu_ok(cu.cuStreamSynchronize(stream));
 }
 
 clp_cuda_mempool_usage clpt_gpu_usage(clp_cuda_mempool mempool)

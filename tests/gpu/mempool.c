@@ -23,7 +23,7 @@ START_TEST(each_reuse_switch_is_set_alone)
   ck_assert_uint_eq(flags, (unsigned)_i);
   for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++) {
     int is_on = -1;
-    clpt_gpu_ok(cu.cuMemPoolGetAttribute(gpu.mempool, switches[i].attribute, &is_on));
+    clpt_cuda_ok(cu.cuMemPoolGetAttribute(gpu.mempool, switches[i].attribute, &is_on));
     ck_assert_int_eq(is_on, (flags & switches[i].flag) != 0);
   }
 }
@@ -32,15 +32,15 @@ END_TEST
 START_TEST(usage_its_peaks_and_a_trim)
 {
   clp_cuda_mempool mempool = gpu.mempool;
-  CUdeviceptr stays = clpt_gpu_take_from(mempool, CLPT_MIB, gpu.stream);
-  CUdeviceptr goes = clpt_gpu_take_from(mempool, 64 * CLPT_MIB, gpu.stream);
-  CUdeviceptr too = clpt_gpu_take_from(mempool, 64 * CLPT_MIB, gpu.stream);
+  CUdeviceptr stays = clpt_cuda_take(mempool, CLPT_MIB, gpu.stream);
+  CUdeviceptr goes = clpt_cuda_take(mempool, 64 * CLPT_MIB, gpu.stream);
+  CUdeviceptr too = clpt_cuda_take(mempool, 64 * CLPT_MIB, gpu.stream);
   clp_cuda_mempool_usage all = clpt_gpu_usage(mempool);
 
   ck_assert_uint_eq(all.used_bytes, 129 * CLPT_MIB);
   ck_assert_uint_ge(all.reserved_bytes, 129 * CLPT_MIB);
-  clpt_gpu_give_back(goes, gpu.stream);
-  clpt_gpu_give_back(too, gpu.stream);
+  clpt_cuda_give(goes, gpu.stream);
+  clpt_cuda_give(too, gpu.stream);
   clpt_ok_quietly(clp_cuda_mempool_trim_to(mempool, all.reserved_bytes));
   ck_assert_uint_eq(clpt_gpu_usage(mempool).reserved_bytes, all.reserved_bytes);
   ck_assert_uint_eq(clpt_gpu_usage(mempool).used_bytes, CLPT_MIB);
@@ -55,7 +55,7 @@ START_TEST(usage_its_peaks_and_a_trim)
   clpt_ok_quietly(clp_cuda_mempool_reset_peaks(mempool));
   ck_assert_uint_eq(clpt_gpu_usage(mempool).peak_reserved_bytes, left.reserved_bytes);
   ck_assert_uint_eq(clpt_gpu_usage(mempool).peak_used_bytes, left.used_bytes);
-  clpt_gpu_give_back(stays, gpu.stream);
+  clpt_cuda_give(stays, gpu.stream);
 }
 END_TEST
 
@@ -75,13 +75,13 @@ START_TEST(a_pool_is_current_and_ends)
   clpt_ok_quietly(clp_cuda_mempool_set_current(0, brief));
   clpt_ok_quietly(clp_cuda_mempool_current(0, &found));
   ck_assert_ptr_eq(found, brief);
-  CUdeviceptr memory = clpt_gpu_take_from(brief, CLPT_MIB, gpu.stream);
+  CUdeviceptr memory = clpt_cuda_take(brief, CLPT_MIB, gpu.stream);
   clpt_ok(clp_cuda_mempool_destroy(brief));
   clpt_ok(clp_cuda_mempool_current(0, &found));
   ck_assert_ptr_eq(found, of_default);
-  clpt_gpu_fill(memory, 1, CLPT_MIB, gpu.stream);
-  clpt_gpu_assert_filled(memory, 1, CLPT_MIB, gpu.stream);
-  clpt_gpu_give_back(memory, gpu.stream);
+  clpt_cuda_fill(memory, 1, CLPT_MIB, gpu.stream);
+  clpt_cuda_assert_filled(memory, 1, CLPT_MIB, gpu.stream);
+  clpt_cuda_give(memory, gpu.stream);
 }
 END_TEST
 
@@ -97,7 +97,7 @@ START_TEST(a_pool_takes_no_more_than_its_most)
   clpt_ok_quietly(clp_cuda_mempool_create(CLPT_MEMPOOL(.max_bytes = 64 * CLPT_MIB), &small));
   ck_assert_int_eq(cu.cuMemAllocFromPoolAsync(&none, 128 * CLPT_MIB, small, gpu.stream),
                    CLPI_CUDA_OUT_OF_MEMORY);
-  clpt_gpu_give_back(clpt_gpu_take_from(small, 32 * CLPT_MIB, gpu.stream), gpu.stream);
+  clpt_cuda_give(clpt_cuda_take(small, 32 * CLPT_MIB, gpu.stream), gpu.stream);
   clpt_ok(clp_cuda_mempool_destroy(small));
 }
 END_TEST

@@ -104,18 +104,18 @@ START_TEST(another_process_sees_the_same_bytes)
 
   clpt_ok_quietly(
       clp_cuda_mempool_create(CLPT_MEMPOOL(.handle_types = CLP_CUDA_HANDLE_POSIX_FD), &mempool));
-  CUdeviceptr before = clpt_gpu_take_from(mempool, 1000, gpu.stream);
-  CUdeviceptr memory = clpt_gpu_take_from(mempool, BYTES, gpu.stream); /* on no page */
-  clpt_gpu_fill(memory, 1, BYTES, gpu.stream);
-  clpt_gpu_ok(cu.cuStreamSynchronize(gpu.stream));
+  CUdeviceptr before = clpt_cuda_take(mempool, 1000, gpu.stream);
+  CUdeviceptr memory = clpt_cuda_take(mempool, BYTES, gpu.stream); /* on no page */
+  clpt_cuda_fill(memory, 1, BYTES, gpu.stream);
+  clpt_cuda_ok(cu.cuStreamSynchronize(gpu.stream));
   clpt_ok_quietly(clp_cuda_mempool_export_fd(mempool, &fd));
   clpt_ok_quietly(clp_cuda_pointer_export(memory, &shared));
   ck_assert(clpt_send_with_fd(other_end, &shared, sizeof(shared), fd));
   ck_assert_int_eq(close(fd), 0);
   ck_assert(clpt_other_succeeded(process));
-  clpt_gpu_assert_filled(memory, 2, BYTES, gpu.stream);
-  clpt_gpu_give_back(before, gpu.stream);
-  clpt_gpu_give_back(memory, gpu.stream);
+  clpt_cuda_assert_filled(memory, 2, BYTES, gpu.stream);
+  clpt_cuda_give(before, gpu.stream);
+  clpt_cuda_give(memory, gpu.stream);
   clpt_ok(clp_cuda_mempool_destroy(mempool));
 }
 END_TEST

@@ -38,8 +38,8 @@ static clp_status create(clp_cuda_mempool *mempools, size_t count, clp_cuda_memp
 
 static void use(CUdeviceptr memory, CUstream stream)
 {
-  clpt_gpu_fill(memory, 1, CLPT_MIB, stream);
-  clpt_gpu_assert_filled(memory, 1, CLPT_MIB, stream);
+  clpt_cuda_fill(memory, 1, CLPT_MIB, stream);
+  clpt_cuda_assert_filled(memory, 1, CLPT_MIB, stream);
 }
 
 START_TEST(memory_of_the_other_device_is_used_where_access_is_set)
@@ -51,7 +51,7 @@ START_TEST(memory_of_the_other_device_is_used_where_access_is_set)
   access_is(CLP_CUDA_ACCESS_NONE);
   clpt_fails(CLP_INVALID_ARGUMENT, create(swapped, DEVICES, CLP_CUDA_MEMPOOL_DEFAULT, &pool));
   clpt_message_has("cannot be used by device (0)");
-  clpt_gpu_ok(cu.cuDeviceCanAccessPeer(&can, 0, 1));
+  clpt_cuda_ok(cu.cuDeviceCanAccessPeer(&can, 0, 1));
   if (!can) {
     clpt_fails(CLP_NOT_SUPPORTED,
                clp_cuda_mempool_set_access(own[1], 0, CLP_CUDA_ACCESS_READ_WRITE));
@@ -59,9 +59,9 @@ START_TEST(memory_of_the_other_device_is_used_where_access_is_set)
   }
   clpt_ok_quietly(clp_cuda_mempool_set_access(own[1], 0, CLP_CUDA_ACCESS_READ_WRITE));
   access_is(CLP_CUDA_ACCESS_READ_WRITE);
-  CUdeviceptr memory = clpt_gpu_take_from(own[1], CLPT_MIB, gpu.stream);
+  CUdeviceptr memory = clpt_cuda_take(own[1], CLPT_MIB, gpu.stream);
   use(memory, gpu.stream);
-  clpt_gpu_give_back(memory, gpu.stream);
+  clpt_cuda_give(memory, gpu.stream);
   clpt_ok_quietly(create(swapped, DEVICES, CLP_CUDA_MEMPOOL_DEFAULT, &pool));
   clp_cuda_async_pool_release(pool);
   clpt_ok_quietly(clp_cuda_mempool_set_access(own[1], 0, CLP_CUDA_ACCESS_NONE));
@@ -79,27 +79,27 @@ static void use_part(clp_cuda_async_pool *pool, int device, clp_cuda_mempool exp
   clpt_ok_quietly(clp_cuda_async_pool_mempool(pool, device, &part));
   ck_assert_ptr_eq(part, expected);
   uint64_t before = clpt_gpu_usage(part).used_bytes;
-  CUcontext ctx = clpt_gpu_open(device);
+  CUcontext ctx = clpt_cuda_retain(device);
   for (int pops = 0; pops < 3; pops++) {
     clpt_ok_quietly(clp_cuda_async_pool_malloc(pool, CLPT_MIB, NULL, &memory));
     use(memory, NULL);
     ck_assert_uint_eq(clpt_gpu_usage(part).used_bytes, before + CLPT_MIB);
     for (int i = 0; i < pops; i++)
-      clpt_gpu_pop();
-    CUcontext current = clpt_gpu_current();
+      clpt_cuda_pop();
+    CUcontext current = clpt_cuda_current();
     clpt_ok_quietly(clp_cuda_async_pool_free(pool, memory, NULL));
     ck_assert_uint_eq(clpt_gpu_usage(part).used_bytes, before);
-    ck_assert_ptr_eq(clpt_gpu_current(), current);
+    ck_assert_ptr_eq(clpt_cuda_current(), current);
     if (pops > 1)
-      clpt_gpu_ok(cu.cuCtxPushCurrent(gpu.ctx));
+      clpt_cuda_ok(cu.cuCtxPushCurrent(gpu.ctx));
     if (pops > 0)
-      clpt_gpu_ok(cu.cuCtxPushCurrent(ctx));
+      clpt_cuda_ok(cu.cuCtxPushCurrent(ctx));
   }
   clpt_ok_quietly(clp_cuda_async_pool_free_all_blocks(pool, NULL));
   clpt_ok_quietly(clp_cuda_async_pool_get_limit(pool, &limit));
   ck_assert_uint_eq(limit, 0); /* limits are of each device, too */
   clpt_ok_quietly(clp_cuda_async_pool_set_limit(pool, CLPT_MIB, 0));
-  clpt_gpu_close(device);
+  clpt_cuda_release(device);
 }
 
 /* Of the default memory pools, the current ones, or some of one's own. */
@@ -127,9 +127,9 @@ START_TEST(one_handle_is_for_the_device_that_is_current)
   clp_cuda_mempool none;
   unsigned long long pointer = 1;
 
-  clpt_gpu_open(1);
+  clpt_cuda_retain(1);
   clpt_ok_quietly(create(&own[1], 1, CLP_CUDA_MEMPOOL_DEFAULT, &pool));
-  clpt_gpu_close(1);
+  clpt_cuda_release(1);
   use_part(pool, 1, own[1]);
   clpt_fails(CLP_NOT_SUPPORTED, clp_cuda_async_pool_mempool(pool, 0, &none));
   ck_assert_ptr_null(none);
@@ -155,9 +155,9 @@ START_TEST(an_allocator_of_the_other_device)
   options.stream = NULL;
   clpt_ok_quietly(clp_cuda_async_allocator_create(&options, &allocator));
   clpt_ok_quietly(clp_allocator_allocate(allocator, CLPT_MIB, &memory));
-  clpt_gpu_open(1);
+  clpt_cuda_retain(1);
   use(memory, NULL);
-  clpt_gpu_close(1);
+  clpt_cuda_release(1);
   clpt_ok_quietly(clp_allocator_free(allocator, memory, CLPT_MIB));
   clp_allocator_release(allocator);
 }
