@@ -83,6 +83,7 @@ static void use_part(clp_cuda_async_pool *pool, int device, clp_cuda_mempool exp
   for (int pops = 0; pops < 3; pops++) {
     clpt_ok_quietly(clp_cuda_async_pool_malloc(pool, CLPT_MIB, NULL, &memory));
     use(memory, NULL);
+    clpt_cuda_fill(memory, 2, CLPT_MIB, NULL); /* its free comes after this */
     ck_assert_uint_eq(clpt_gpu_usage(part).used_bytes, before + CLPT_MIB);
     for (int i = 0; i < pops; i++)
       clpt_cuda_pop();
