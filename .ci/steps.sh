@@ -81,7 +81,7 @@ step_thread() {
 }
 thread_tests='tests/model/test_crowd $(filter tests/hostile/% tests/api/test_pool '
 thread_tests+='tests/api/test_hook tests/api/test_arena% %_threads %_order_late %_order_cuda '
-thread_tests+='%_cuda_pool,$(check_PROGRAMS))'
+thread_tests+='tests/cuda/test_cuda,$(check_PROGRAMS))'
 
 # The random programs, and the tests in which calls fail in turn. Debian 12's valgrind does not read
 # clang's DWARF 5.

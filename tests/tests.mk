@@ -64,7 +64,6 @@ tests_libclptest_a_SOURCES = \
 	tests/support/arenas.c tests/support/arenas.h \
 	tests/support/chance.h \
 	tests/support/cuda_device.c tests/support/cuda_device.h \
-	tests/support/cuda_memory.c tests/support/cuda_memory.h \
 	tests/support/failing_allocator.c tests/support/failing_allocator.h \
 	tests/support/failmalloc.c tests/support/failmalloc.h \
 	tests/support/host_failures.c tests/support/host_failures.h \
@@ -256,20 +255,14 @@ check_LTLIBRARIES += tests/fakecuda/libfakecuda.la
 tests_fakecuda_libfakecuda_la_SOURCES = \
 	tests/fakecuda/calls.c \
 	tests/fakecuda/capture.c \
-	tests/fakecuda/contexts.c \
 	tests/fakecuda/devices.c \
-	tests/fakecuda/events.c \
 	tests/fakecuda/fake.h \
 	tests/fakecuda/fakecuda.h \
 	tests/fakecuda/memory.c \
-	tests/fakecuda/mempool_memory.c \
 	tests/fakecuda/mempools.c \
 	tests/fakecuda/segments.c \
 	tests/fakecuda/sharing.c \
-	tests/fakecuda/stream_calls.c \
-	tests/fakecuda/streams.c \
-	tests/fakecuda/symbols.c \
-	tests/fakecuda/uses.c
+	tests/fakecuda/streams.c
 tests_fakecuda_libfakecuda_la_LDFLAGS = $(AM_LDFLAGS) $(NO_UNDEFINED_LDFLAGS) \
 	-shared -avoid-version -rpath $(abs_top_builddir)/tests/fakecuda \
 	-export-symbols-regex '^(cu|fakecuda_)'
@@ -280,7 +273,6 @@ gpu_sources = \
 	tests/gpu/allocator.c \
 	tests/gpu/async_pool.c \
 	tests/gpu/capture.c \
-	tests/gpu/driver.c \
 	tests/gpu/gpu.c tests/gpu/gpu.h \
 	tests/gpu/mempool.c \
 	tests/gpu/share.c \
@@ -288,7 +280,6 @@ gpu_sources = \
 check_PROGRAMS += \
 	tests/cuda/test_cuda \
 	tests/cuda/test_cuda_failures \
-	tests/cuda/test_cuda_pool \
 	tests/cuda/test_driver \
 	tests/cuda/test_order_cuda \
 	tests/gpu/test_gpu
@@ -296,7 +287,6 @@ tests_cuda_test_cuda_SOURCES = tests/cuda/test_cuda.c $(gpu_sources)
 tests_cuda_test_cuda_LDADD = $(cuda_LDADD)
 tests_cuda_test_cuda_failures_LDADD = $(cuda_LDADD)
 tests_cuda_test_cuda_failures_LDFLAGS = $(failmalloc_link_flags)
-tests_cuda_test_cuda_pool_LDADD = $(cuda_LDADD)
 tests_cuda_test_driver_LDADD = $(cuda_LDADD)
 tests_cuda_test_driver_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) \
 	-Wl,--wrap=dlopen,--wrap=dlsym,--wrap=dlclose

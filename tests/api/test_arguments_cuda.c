@@ -3,7 +3,6 @@
  * cuda_mempool.def. */
 #include "api/rows.h"
 #include "support/cuda_device.h"
-#include "support/cuda_memory.h"
 #include "support/pools.h"
 #include "support/suite.h"
 
