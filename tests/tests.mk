@@ -82,7 +82,6 @@ tests_libclptest_a_SOURCES = \
 	tests/support/order_table.c tests/support/order_watch.c \
 	tests/support/other_process.c tests/support/other_process.h \
 	tests/support/pools.c tests/support/pools.h \
-	tests/support/profiles.c tests/support/profiles.h \
 	tests/support/recorder.c tests/support/recorder.h \
 	tests/support/suite.c tests/support/suite.h \
 	tests/support/workers.c tests/support/workers.h \
@@ -216,17 +215,8 @@ tests_model_test_crowd_SOURCES = \
 
 check_PROGRAMS += \
 	tests/hooks/test_call_stack \
-	tests/hooks/test_call_tree \
 	tests/hooks/test_debug_print \
-	tests/hooks/test_frame_lines \
-	tests/hooks/test_frames \
-	tests/hooks/test_line_profile \
-	tests/hooks/test_line_profile_pools \
-	tests/hooks/test_line_profile_threads \
-	tests/hooks/test_line_profile_views \
-	tests/hooks/test_line_report \
-	tests/hooks/test_object \
-	tests/hooks/test_symbols
+	tests/hooks/test_line_profile
 
 # Random programs on random pools, and a model of what must come of them.
 model_sources = \
@@ -250,13 +240,13 @@ check_PROGRAMS += \
 	tests/hostile/test_soak
 
 # Some of these look for their own names and lines.
-tests_hooks_test_call_tree_LDFLAGS = $(failmalloc_link_flags)
-tests_hooks_test_frame_lines_LDFLAGS = $(failmalloc_link_flags)
-tests_hooks_test_frames_LDFLAGS = $(failmalloc_link_flags)
+tests_hooks_test_call_stack_SOURCES = tests/hooks/test_call_stack.c tests/hooks/symbols.c
+tests_hooks_test_call_stack_CFLAGS = $(AM_CFLAGS) -g
+tests_hooks_test_call_stack_LDFLAGS = $(failmalloc_link_flags)
 tests_hooks_test_line_profile_LDFLAGS = $(failmalloc_link_flags)
-tests_hooks_test_line_profile_pools_CFLAGS = $(AM_CFLAGS) -g
-tests_hooks_test_symbols_CFLAGS = $(AM_CFLAGS) -g
-tests_hooks_test_symbols_LDFLAGS = $(failmalloc_link_flags)
+tests_hooks_test_line_profile_SOURCES = \
+	tests/hooks/test_line_profile.c tests/hooks/line_profile_pools.c
+tests_hooks_test_line_profile_CFLAGS = $(AM_CFLAGS) -g
 endif
 
 AM_TESTS_ENVIRONMENT += CLP_SANITIZER_FLAGS='$(SANITIZER_CFLAGS)'; export CLP_SANITIZER_FLAGS; \
