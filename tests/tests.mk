@@ -90,7 +90,6 @@ tests_libclptest_a_SOURCES = \
 if TOOL
 tests_libclptest_a_SOURCES += \
 	tests/support/replays.c tests/support/replays.h \
-	tests/support/trace_log.c tests/support/trace_log.h \
 	tests/support/traced_process.c tests/support/traced_process.h \
 	tests/support/traces.c tests/support/traces.h
 endif
@@ -385,7 +384,6 @@ check_PROGRAMS += \
 	tests/tools/test_devices \
 	tests/trace/test_arena_traces \
 	tests/hooks/test_trace_hook \
-	tests/hooks/test_trace_hook_replay \
 	tests/hooks/test_environment_trace \
 	tests/hooks/test_environment_trace_forks \
 	tests/hooks/test_environment_trace_names
