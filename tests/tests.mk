@@ -90,7 +90,6 @@ tests_libclptest_a_SOURCES = \
 if TOOL
 tests_libclptest_a_SOURCES += \
 	tests/support/replays.c tests/support/replays.h \
-	tests/support/traced_process.c tests/support/traced_process.h \
 	tests/support/traces.c tests/support/traces.h
 endif
 if HAVE_OPENCL
@@ -384,9 +383,7 @@ check_PROGRAMS += \
 	tests/tools/test_devices \
 	tests/trace/test_arena_traces \
 	tests/hooks/test_trace_hook \
-	tests/hooks/test_environment_trace \
-	tests/hooks/test_environment_trace_forks \
-	tests/hooks/test_environment_trace_names
+	tests/hooks/test_environment_trace
 tests_trace_test_batch_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_bin_census_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_live_blocks_LDFLAGS = $(failmalloc_link_flags)
@@ -397,13 +394,9 @@ tests_trace_test_survey_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_tune_LDFLAGS = $(failmalloc_link_flags)
 tests_tools_test_devices_SOURCES = tests/tools/test_devices.c tools/devices.c
 tests_hooks_test_trace_hook_LDFLAGS = $(failmalloc_link_flags) -Wl,--wrap=fopen,--wrap=fwrite
-# These say what fopen and pthread_atfork do.
-traced_link_flags = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=fopen,--wrap=pthread_atfork
-tests_hooks_test_environment_trace_LDFLAGS = $(failmalloc_link_flags) $(traced_link_flags)
-tests_hooks_test_environment_trace_forks_LDFLAGS = $(traced_link_flags)
-tests_hooks_test_environment_trace_names_LDFLAGS = $(traced_link_flags)
+tests_hooks_test_environment_trace_LDFLAGS = $(failmalloc_link_flags) \
+	-Wl,--wrap=fopen,--wrap=pthread_atfork
 tests_hooks_test_environment_trace_LDADD = $(cuda_LDADD)
-tests_hooks_test_environment_trace_names_LDADD = $(cuda_LDADD)
 endif
 tool_page_checks = \
 	tests/house/check-completion.sh \

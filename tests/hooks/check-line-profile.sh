@@ -47,7 +47,8 @@ $CC ${CLP_BUILD_FLAGS-} -g0 -O0 -o "$house_tmp/load" "$house_tmp/load.c" -ldl
 
 # The marks of the source are its lines; a sanitizer has a frame of its own in each thread.
 awk -v file="$source" 'match($0, /@[a-z0-9]+/) {
-    printf "s|%s:|%s:%d:|g\n", substr($0, RSTART, RLENGTH), file, NR }' "$source" >"$house_tmp/marks"
+    printf "s|%s:|%s:%d:|g\n", substr($0, RSTART, RLENGTH), file, NR
+}' "$source" >"$house_tmp/marks"
 cat >"$house_tmp/stacks" <<'END'
 @main:main;@axpy1:axpy;@temporary:temporary 1024
 @main:main;@axpy2:axpy;@temporary:temporary 2048
