@@ -76,7 +76,6 @@ tests_libclptest_a_SOURCES = \
 	tests/support/order_cases.h tests/support/order_suite.c tests/support/order_suite.h \
 	tests/support/other_process.c tests/support/other_process.h \
 	tests/support/pools.c tests/support/pools.h \
-	tests/support/profiles.c tests/support/profiles.h \
 	tests/support/recorder.c tests/support/recorder.h \
 	tests/support/suite.c tests/support/suite.h \
 	tests/support/workers.c tests/support/workers.h \
@@ -84,8 +83,6 @@ tests_libclptest_a_SOURCES = \
 if TOOL
 tests_libclptest_a_SOURCES += \
 	tests/support/replays.c tests/support/replays.h \
-	tests/support/trace_log.c tests/support/trace_log.h \
-	tests/support/traced_process.c tests/support/traced_process.h \
 	tests/support/traces.c tests/support/traces.h
 endif
 if HAVE_OPENCL
@@ -159,17 +156,8 @@ tests_model_test_crowd_SOURCES = \
 
 check_PROGRAMS += \
 	tests/hooks/test_call_stack \
-	tests/hooks/test_call_tree \
 	tests/hooks/test_debug_print \
-	tests/hooks/test_frame_lines \
-	tests/hooks/test_frames \
-	tests/hooks/test_line_profile \
-	tests/hooks/test_line_profile_pools \
-	tests/hooks/test_line_profile_threads \
-	tests/hooks/test_line_profile_views \
-	tests/hooks/test_line_report \
-	tests/hooks/test_object \
-	tests/hooks/test_symbols
+	tests/hooks/test_line_profile
 
 # Random programs on random pools, and a model of what must come of them.
 model_sources = \
@@ -191,13 +179,13 @@ check_PROGRAMS += \
 	tests/hostile/test_inherited
 
 # Some of these look for their own names and lines.
-tests_hooks_test_call_tree_LDFLAGS = $(failmalloc_link_flags)
-tests_hooks_test_frame_lines_LDFLAGS = $(failmalloc_link_flags)
-tests_hooks_test_frames_LDFLAGS = $(failmalloc_link_flags)
+tests_hooks_test_call_stack_SOURCES = tests/hooks/test_call_stack.c tests/hooks/symbols.c
+tests_hooks_test_call_stack_CFLAGS = $(AM_CFLAGS) -g
+tests_hooks_test_call_stack_LDFLAGS = $(failmalloc_link_flags)
 tests_hooks_test_line_profile_LDFLAGS = $(failmalloc_link_flags)
-tests_hooks_test_line_profile_pools_CFLAGS = $(AM_CFLAGS) -g
-tests_hooks_test_symbols_CFLAGS = $(AM_CFLAGS) -g
-tests_hooks_test_symbols_LDFLAGS = $(failmalloc_link_flags)
+tests_hooks_test_line_profile_SOURCES = \
+	tests/hooks/test_line_profile.c tests/hooks/line_profile_pools.c
+tests_hooks_test_line_profile_CFLAGS = $(AM_CFLAGS) -g
 endif
 
 AM_TESTS_ENVIRONMENT += CLP_SANITIZER_FLAGS='$(SANITIZER_CFLAGS)'; export CLP_SANITIZER_FLAGS; \
@@ -320,10 +308,7 @@ check_PROGRAMS += \
 	tests/tools/test_devices \
 	tests/trace/test_arena_traces \
 	tests/hooks/test_trace_hook \
-	tests/hooks/test_trace_hook_replay \
-	tests/hooks/test_environment_trace \
-	tests/hooks/test_environment_trace_forks \
-	tests/hooks/test_environment_trace_names
+	tests/hooks/test_environment_trace
 tests_trace_test_batch_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_bin_census_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_live_blocks_LDFLAGS = $(failmalloc_link_flags)
@@ -334,13 +319,9 @@ tests_trace_test_survey_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_tune_LDFLAGS = $(failmalloc_link_flags)
 tests_tools_test_devices_SOURCES = tests/tools/test_devices.c tools/devices.c
 tests_hooks_test_trace_hook_LDFLAGS = $(failmalloc_link_flags) -Wl,--wrap=fopen,--wrap=fwrite
-# These say what fopen and pthread_atfork do.
-traced_link_flags = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=fopen,--wrap=pthread_atfork
-tests_hooks_test_environment_trace_LDFLAGS = $(failmalloc_link_flags) $(traced_link_flags)
-tests_hooks_test_environment_trace_forks_LDFLAGS = $(traced_link_flags)
-tests_hooks_test_environment_trace_names_LDFLAGS = $(traced_link_flags)
+tests_hooks_test_environment_trace_LDFLAGS = $(failmalloc_link_flags) \
+	-Wl,--wrap=fopen,--wrap=pthread_atfork
 tests_hooks_test_environment_trace_LDADD = $(cuda_LDADD)
-tests_hooks_test_environment_trace_names_LDADD = $(cuda_LDADD)
 endif
 layer_checks = \
 	tests/layer/check-calls.sh \
