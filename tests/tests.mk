@@ -374,37 +374,20 @@ endif
 if TOOL
 if HAVE_CHECK
 check_PROGRAMS += \
-	tests/trace/test_batch \
-	tests/trace/test_bin_census \
-	tests/trace/test_contexts \
 	tests/trace/test_costs \
-	tests/trace/test_largest \
 	tests/trace/test_layer_pools \
-	tests/trace/test_lines \
-	tests/trace/test_live_blocks \
-	tests/trace/test_metering_allocator \
 	tests/trace/test_reader \
 	tests/trace/test_replay \
-	tests/trace/test_replay_failures \
-	tests/trace/test_replay_observer \
-	tests/trace/test_scale \
-	tests/trace/test_stacks \
 	tests/trace/test_survey \
-	tests/trace/test_timeline \
 	tests/trace/test_tune \
 	tests/tools/test_devices \
-	tests/trace/test_arena_traces \
 	tests/hooks/test_trace_hook \
 	tests/hooks/test_trace_hook_replay \
 	tests/hooks/test_environment_trace \
 	tests/hooks/test_environment_trace_forks \
 	tests/hooks/test_environment_trace_names
-tests_trace_test_batch_LDFLAGS = $(failmalloc_link_flags)
-tests_trace_test_bin_census_LDFLAGS = $(failmalloc_link_flags)
-tests_trace_test_live_blocks_LDFLAGS = $(failmalloc_link_flags)
-tests_trace_test_metering_allocator_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_reader_LDFLAGS = $(failmalloc_link_flags)
-tests_trace_test_stacks_LDFLAGS = $(failmalloc_link_flags)
+tests_trace_test_replay_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_survey_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_tune_LDFLAGS = $(failmalloc_link_flags)
 tests_tools_test_devices_SOURCES = tests/tools/test_devices.c tools/devices.c

@@ -45,7 +45,7 @@ static trace_tune_outcome try_rows(const char *rows, trace_tune_setting setting,
 {
   trace_tune_options options = {.costs = costs_of(&costs, has_parts)};
   trace_tune_outcome outcome = {.setting = setting};
-  add_trace(&outcome, clpt_short_trace(rows), "rows", &options);
+  add_trace(&outcome, clpt_rows(rows), "rows", &options);
   return outcome;
 }
 
@@ -116,8 +116,7 @@ START_TEST(what_goes_back_costs)
 {
   trace_tune_options options = {.costs = costs_of(&costs, true), .limit_bytes = 5000};
   trace_tune_outcome outcome = {.setting = pool};
-  add_trace(&outcome, clpt_short_trace("a1=4000 f1=4000 a1=100 f1=100 a1=2000 f1=2000"), "rows",
-            &options);
+  add_trace(&outcome, clpt_rows("a1=4000 f1=4000 a1=100 f1=100 a1=2000 f1=2000"), "rows", &options);
   ck_assert_uint_gt(outcome.result.device_frees, 0);
   ck_assert_double_eq(outcome.pass_ns[0] + outcome.pass_ns[1],
                       (double)outcome.result.device_allocations * block_ns +
@@ -129,8 +128,7 @@ START_TEST(what_is_refused_first_is_told)
 {
   trace_tune_options options = {.costs = costs_of(&costs, true), .limit_bytes = 5000};
   trace_tune_outcome outcome = {.setting = pool};
-  add_trace(&outcome, clpt_short_trace("a1=100 x0=7 a2=4000 a3=4000 a4=4000 f1=100"), "rows",
-            &options);
+  add_trace(&outcome, clpt_rows("a1=100 x0=7 a2=4000 a3=4000 a4=4000 f1=100"), "rows", &options);
   ck_assert_uint_eq(outcome.result.failures, 4);
   ck_assert_uint_eq(outcome.result.first_failure, 4);
   ck_assert_uint_eq(outcome.result.limit_bytes, 5000);
@@ -147,7 +145,7 @@ START_TEST(bytes_are_of_the_worst_trace)
   trace_tune_options options = {.costs = costs_of(&costs, true)};
   trace_tune_outcome outcome = {.setting = pool};
   for (int i = 0; i < 3; i++)
-    add_trace(&outcome, clpt_short_trace(rows[i]), names[i], &options);
+    add_trace(&outcome, clpt_rows(rows[i]), names[i], &options);
   ck_assert_str_eq(outcome.worst, "large");
   ck_assert_uint_eq(outcome.result.peak_active_bytes, 18000);
   ck_assert_uint_ge(outcome.result.peak_device_bytes, 18000);
@@ -244,7 +242,7 @@ START_TEST(nothing_takes_more_memory_than_a_pool_without_an_arena)
   for (size_t i = 0; i < TRACE_TUNE_SETTINGS; i++) {
     outcomes[i].setting = trace_tune_settings[i];
     outcomes[i].setting.any_bits = outcomes[i].setting.on_arena && !has_parts;
-    add_trace(&outcomes[i], clpt_short_trace(rows), "rows", &options);
+    add_trace(&outcomes[i], clpt_rows(rows), "rows", &options);
   }
   free(rows);
   const trace_tune_outcome *best = trace_tune_recommend(outcomes, TRACE_TUNE_SETTINGS, 500);
@@ -261,7 +259,7 @@ START_TEST(without_host_memory_it_fails)
 {
   trace_tune_options options = {.costs = costs_of(&costs, true)};
   trace_tune_outcome outcome = {.setting = on_parts};
-  trace_reader *reader = clpt_short_trace(four_pairs);
+  trace_reader *reader = clpt_rows(four_pairs);
   trace_batch_source source = {.reader = reader, .scale = 1.0, .is_kept = true};
   clpt_host_failures each = {0};
   outcome.setting.in_layer = _i > 0;
