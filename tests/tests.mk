@@ -375,7 +375,6 @@ if TOOL
 if HAVE_CHECK
 check_PROGRAMS += \
 	tests/trace/test_costs \
-	tests/trace/test_layer_pools \
 	tests/trace/test_reader \
 	tests/trace/test_replay \
 	tests/trace/test_survey \
