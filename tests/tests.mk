@@ -460,16 +460,15 @@ endif
 built_checks += \
 	tests/tools/check-tune.sh \
 	tests/tools/check-tool.sh \
-	tests/tools/check-allocators.sh \
 	tests/tools/check-report.sh \
-	tests/tools/check-bench.sh \
-	tests/tools/check-outputs.sh
+	tests/tools/check-bench.sh
 tree_checks += $(tool_page_checks)
 else
 AM_TESTS_ENVIRONMENT += clp_tool=no; export clp_tool;
 endif
 EXTRA_DIST += tests/support/perfetto.py tests/support/picture.py tests/support/report_page.py \
-	tests/support/tune_plot.py tests/trace/short_loop.csv.gz
+	tests/support/tune_plot.py tests/tools/check_tool.py tests/tools/program.py \
+	tests/tools/refusals.txt tests/trace/short_loop.csv.gz
 if SANITIZED
 AM_TESTS_ENVIRONMENT += clp_sanitized=yes; export clp_sanitized;
 endif
