@@ -47,9 +47,12 @@ def clpool(line, code=0, error=b"", stdin=b"", as_is=False, **more):
     of its error takes. Gives its output."""
     words = line if isinstance(line, list) else shlex.split(line)
     environment = {**os.environ, **more.pop("environment", {})}
-    done = subprocess.run([CLPOOL, *words], input=stdin if isinstance(stdin, bytes) else None,
-                          stdin=None if isinstance(stdin, bytes) else stdin, env=environment,
-                          stdout=more.pop("stdout", subprocess.PIPE), stderr=subprocess.PIPE, **more)
+    if isinstance(stdin, bytes):
+        more["input"] = stdin
+    else:
+        more["stdin"] = stdin
+    more.setdefault("stdout", subprocess.PIPE)
+    done = subprocess.run([CLPOOL, *words], stderr=subprocess.PIPE, env=environment, **more)
     said = done.stderr.decode(errors="replace")
     require(done.returncode == code, "clpool", *words, "ends with", done.returncode, said)
     is_command = words and not words[0].startswith("-") and words[0] in COMMANDS
