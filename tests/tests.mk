@@ -467,8 +467,8 @@ else
 AM_TESTS_ENVIRONMENT += clp_tool=no; export clp_tool;
 endif
 EXTRA_DIST += tests/support/perfetto.py tests/support/picture.py tests/support/report_page.py \
-	tests/support/tune_plot.py tests/tools/check_tool.py \
-	tests/tools/check_tune.py tests/tools/program.py \
+	tests/support/tune_plot.py tests/tools/check_report.py \
+	tests/tools/check_tool.py tests/tools/check_tune.py tests/tools/program.py \
 	tests/tools/refusals.txt tests/trace/short_loop.csv.gz
 if SANITIZED
 AM_TESTS_ENVIRONMENT += clp_sanitized=yes; export clp_sanitized;

@@ -22,8 +22,8 @@ def faults(path):
     for i, (name, one) in enumerate(boxes):
         if one[0] < 0 or one[1] < 0 or one[2] > WIDTH or one[3] > HEIGHT:
             found.append(f'"{name}" is not within the picture')
-        found += [f'"{name}" is on "{other}"' for other, area in boxes[:i]
-                  if one[0] < area[2] and area[0] < one[2] and one[1] < area[3] and area[1] < one[3]]
+        found += [f'"{name}" is on "{other}"' for other, area in boxes[:i] if one[0] < area[2]
+                  and area[0] < one[2] and one[1] < area[3] and area[1] < one[3]]
     for circle in circles:
         if not (0 < float(circle.get("cx")) < WIDTH and 0 < float(circle.get("cy")) < HEIGHT):
             found.append("a point is not within the picture")
