@@ -467,9 +467,9 @@ else
 AM_TESTS_ENVIRONMENT += clp_tool=no; export clp_tool;
 endif
 EXTRA_DIST += tests/support/perfetto.py tests/support/picture.py tests/support/report_page.py \
-	tests/support/tune_plot.py tests/tools/check_report.py \
-	tests/tools/check_tool.py tests/tools/check_tune.py tests/tools/program.py \
-	tests/tools/refusals.txt tests/trace/short_loop.csv.gz
+	tests/support/tune_plot.py tests/tools/check_bench.py \
+	tests/tools/check_report.py tests/tools/check_tool.py tests/tools/check_tune.py \
+	tests/tools/program.py 	tests/tools/refusals.txt tests/trace/short_loop.csv.gz
 if SANITIZED
 AM_TESTS_ENVIRONMENT += clp_sanitized=yes; export clp_sanitized;
 endif
@@ -520,7 +520,7 @@ EXTRA_DIST += \
 	tests/layer/suites/opencv_umat.py \
 	tests/layer/suites/program.py \
 	tests/layer/suites/suites.py
-EXTRA_DIST += tests/support/command.sh \
+EXTRA_DIST += \
 	tests/support/calls.awk tests/support/house.sh tests/support/includes.awk \
 	tests/support/no_sysfs.sh tests/support/walk.c tests/support/walk.sh \
 	tests/house/skips \

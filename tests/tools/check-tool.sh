@@ -5,4 +5,4 @@
 . "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
 command -v python3 >/dev/null || skip "python3 is missing"
 export top_srcdir top_builddir
-python3 "$top_srcdir/tests/tools/check_tool.py" || fail "see above"
+python3 -B "$top_srcdir/tests/tools/check_tool.py" || fail "see above"

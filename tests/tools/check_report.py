@@ -285,8 +285,8 @@ def looks_right():
         require(least <= brightness <= most, "scheme", scheme, "has a corner of", brightness)
     write("phone.html", PHONE)
     stepped = "Events 8,713 to 8,730\n[^\"]*"
-    for page, script, wanted in ("page.html", CHART, f"{TOLD},{TOLD},{stepped}"), ("stacks.html", FLAMES, PARTS), \
-            ("phone.html", ASIDE, "0,0"):
+    for page, script, wanted in ("page.html", CHART, f"{TOLD},{TOLD},{stepped}"), \
+            ("stacks.html", FLAMES, PARTS), ("phone.html", ASIDE, "0,0"):
         found = re.search('data-found="([^"]*)"', browsed(page, script))
         require(found and re.fullmatch(wanted, found[1]), page, "has", found and found[1])
     print("looked at in", browser)
