@@ -469,7 +469,7 @@ endif
 EXTRA_DIST += tests/support/perfetto.py tests/support/picture.py tests/support/report_page.py \
 	tests/support/tune_plot.py tests/tools/check_bench.py \
 	tests/tools/check_report.py tests/tools/check_tool.py tests/tools/check_tune.py \
-	tests/tools/program.py 	tests/tools/refusals.txt tests/trace/short_loop.csv.gz
+	tests/tools/program.py tests/tools/refusals.txt tests/trace/short_loop.csv.gz
 if SANITIZED
 AM_TESTS_ENVIRONMENT += clp_sanitized=yes; export clp_sanitized;
 endif
