@@ -386,7 +386,6 @@ check_PROGRAMS += \
 	tests/hooks/test_environment_trace_forks \
 	tests/hooks/test_environment_trace_names
 tests_trace_test_reader_LDFLAGS = $(failmalloc_link_flags)
-tests_trace_test_replay_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_survey_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_tune_LDFLAGS = $(failmalloc_link_flags)
 tests_tools_test_devices_SOURCES = tests/tools/test_devices.c tools/devices.c

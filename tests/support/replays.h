@@ -14,10 +14,6 @@ clp_allocator *clpt_simulated(size_t capacity);
 /** The options' defaults, with a pool. */
 trace_replay_options clpt_pooled(void);
 
-/** Replays rows as of clpt_rows on a test's own device, to which all must have come back then. */
-clp_status clpt_replay_on(clpt_device *device, const char *rows, trace_replay_options options,
-                          trace_replay_result *result);
-
 /** A table's tests: one run of `test` for each of its elements. */
 #define clpt_add_table(tests, test, table)                                                         \
   tcase_add_loop_test((tests), (test), 0, (int)(sizeof(table) / sizeof((table)[0])))

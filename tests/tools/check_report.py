@@ -126,6 +126,9 @@ require(clpool("report stacks.csv --folded=-") ==
         "/x/<app>.py:10:<module>;/x/<app>.py:6:load 1000\n"
         "/x/<app>.py:10:<module>;/x/<app>.py:7:step 200\n"
         "/x/<app>.py:10:<module>;/x/<app>.py:7:step;inner 500\n", "--folded")
+os.mkfifo("pipe") # an object that is no file would be waited for
+write("pipe.csv", f"Action,Pointer,Size,Stack\n#frame 1 0 {folder}/pipe+0x1f\nallocate,0x1,5,1\n")
+require(clpool("report pipe.csv --folded=-") == "pipe+0x1f 5\n", "a pipe has lines")
 write("cut.csv", "Action,Pointer,Size,Stack\nallocate,0x1,5,0\n#frame 1 0 /usr/bi")
 figures("report cut.csv", error="remark: cut.csv: line 3, the last one, has no end and is left out")
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Surveys: what small traces come to, by hand, and a recorded one, as its replay; their course, in
  * bounded memory; stacks, by which names. */
-#include "support/chance.h"
 #include "support/host_failures.h"
 #include "support/replays.h"
 #include "support/suite.h"
@@ -11,8 +10,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/param.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static trace_survey survey;
 
@@ -93,47 +90,46 @@ static char *tell(void)
 }
 
 static const struct example {
-  const char *rows, *told;
+  const char *rows;
   size_t capacity;
+  const char *told;
 } examples[] = {
-    {"", "active 0: 0 0 0; managed 0: 0 0 0; ", 0},
-    {"a1=103 f1=103 a1=103 f1=103",
+    {"", 0, "active 0: 0 0 0; managed 0: 0 0 0; "},
+    {"a1=103 f1=103 a1=103 f1=103", 0,
      "active 1: 103 0 0; managed 1: 103 0 0; bin 103: 1 1 0 0; "
-     "2*103 in 103, 1 0 0, row 1, 1 rows 0 s, 0 left; kind 0: 2, 0 0, 103 0, 103; ",
-     0},
-    {"a1=100 f1=100 a2=100 a1=90 f2=100 a3=3000 f3=3000 a3=3050 a0=0",
+     "2*103 in 103, 1 0 0, row 1, 1 rows 0 s, 0 left; kind 0: 2, 0 0, 103 0, 103; "},
+    {"a1=100 f1=100 a2=100 a1=90 f2=100 a3=3000 f3=3000 a3=3050 a0=0", 0,
      "active 8: 3140 22 103; managed 6: 3090 72 103; bin 91: 0 1 0 1; bin 103: 1 1 103 0; "
      "bin 3071: 1 1 0 71; 1*3050 in 3071, 1 0 0, row 8, 1 rows 0 s, 1 left; "
      "1*3000 in 3071, 1 0 0, row 6, 1 rows 0 s, 0 left; "
      "2*100 in 103, 1 0 0, row 1, 2 rows 0 s, 0 left; "
      "1*90 in 91, 1 0 0, row 4, 5 rows 0 s, 1 left; 1*0 in 0, 1 0 0, row 9, 0 rows 0 s, 1 left; "
-     "kind 0: 6, 3140 0, 3140 0, 3140; ",
-     0},
-    {"a1=600 f1=600 a2=900 a3=600 f3=600 x0=5 f2=900",
+     "kind 0: 6, 3140 0, 3140 0, 3140; "},
+    {"a1=600 f1=600 a2=900 a3=600 f3=600 x0=5 f2=900", 1000,
      "active 3: 900 27 0; managed 3: 900 27 0; bin 607: 0 1 0 0; bin 927: 0 1 0 27; "
      "1*900 in 927, 1 0 0, row 3, 4 rows 0 s, 0 left; "
-     "1*600 in 607, 1 0 0, row 1, 1 rows 0 s, 0 left; kind 0: 2, 0 0, 900 0, 900; ",
-     1000},
+     "1*600 in 607, 1 0 0, row 1, 1 rows 0 s, 0 left; kind 0: 2, 0 0, 900 0, 900; "},
     {"Action,Thread,Time,Pointer,Size,Stream\nallocate,1,23:59:59.0,0x1,500,5\n"
      "allocate,2,23:59:59.5,0x2,500,0\nfree,1,00:00:01.0,0x1,500,5\n"
      "allocate,1,00:00:01.25,0x1,500,5\nallocate,3,00:00:02.0,0x3,900,0\n"
      "allocate,3,00:00:02.0,0x4,900,1\n",
+     0,
      "active 6: 2800 76 0; managed 6: 2800 76 0; bin 511: 1 2 0 22; bin 927: 0 2 0 54; "
      "1*900 in 927, 3 0 0, row 5, 1 rows 0 s, 1 left; "
      "1*900 in 927, 3 1 0, row 6, 0 rows 0 s, 1 left; "
      "2*500 in 511, 1 5 0, row 1, 2 rows 2 s, 1 left; "
-     "1*500 in 511, 2 0 0, row 2, 4 rows 2.5 s, 1 left; kind 0: 5, 2800 0, 2800 0, 2800; ",
-     0},
+     "1*500 in 511, 2 0 0, row 2, 4 rows 2.5 s, 1 left; kind 0: 5, 2800 0, 2800 0, 2800; "},
     {"Action,Pointer,Size,Pool\nallocate failure,(nil),9,none\nallocate,0x1,100,one\n"
      "allocate,0x2,3000,\nfree,0x1,100,one\nallocate,0x3,100,\n",
+     0,
      "active 3: 3100 74 0; managed 5: 3100 74 103; bin 103: 0 2 103 3; bin 3071: 0 1 0 71; "
      "1*3000 in 3071, 0 0 0, row 3, 2 rows 0 s, 1 left; "
      "2*100 in 103, 0 0 0, row 2, 2 rows 0 s, 1 left; kind 0: 3, 3100 0, 3100 0, 3100; "
-     "one 5: 0, 0 103, 100 103, 100;  6: 0, 3100 3174, 3100 3174, 3000; ",
-     0},
+     "one 5: 0, 0 103, 100 103, 100;  6: 0, 3100 3174, 3100 3174, 3000; "},
     {"Action,Pointer,Size,Kind\nallocate,0x1,700,\nfree,0x1,700,\nallocate,0x1,100,buffer\n"
      "allocate,0x2,1000,image\nallocate,0x3,2000,image\nfree,0x1,100,buffer\n"
      "allocate,0x1,50,buffer\n",
+     0,
      "active 5: 3100 73 703; managed 7: 3050 71 806; bin 51: 0 1 0 1; bin 103: 0 1 103 0; "
      "bin 703: 0 1 703 0; bin 1023: 0 1 0 23; bin 2047: 0 1 0 47; "
      "1*2000 in 2047, 0 0 2, row 5, 2 rows 0 s, 1 left; "
@@ -143,8 +139,7 @@ static const struct example {
      "1*50 in 51, 0 0 1, row 7, 0 rows 0 s, 1 left; kind 0: 1, 0 0, 700 0, 0; "
      "kind 1: 2, 50 0, 100 0, 100; kind 2: 2, 3000 0, 3000 0, 3000; "
      "pool 5: 0, 0 703, 700 703, 0; pool 6: 0, 50 154, 100 154, 100; "
-     "pool 7: 0, 3000 3070, 3000 3070, 3000; ",
-     0},
+     "pool 7: 0, 3000 3070, 3000 3070, 3000; "},
 };
 
 START_TEST(a_small_trace)
@@ -195,23 +190,19 @@ END_TEST
 /* The largest are counted whole, whatever was pushed out in between. */
 START_TEST(the_largest_of_many)
 {
-  enum { SIZES = 500, ROWS = 20000 };
+  enum { SIZES = 500, TIMES = 40 };
   static trace_largest largest;
-  static uint64_t times[SIZES], first[SIZES];
-  clpt_chance chance = clpt_chance_seed(3);
-  for (uint64_t row = 1; row <= ROWS; row++) {
-    size_t bytes = clpt_chance_below(&chance, SIZES);
-    trace_large_kind kind = {bytes, 1, 0, TRACE_NO_KIND, 0};
-    if (times[bytes]++ == 0)
-      first[bytes] = row;
-    trace_largest_add(&largest, &kind, bytes + 1, (trace_moment){row, 10 * row});
+  static uint64_t first[SIZES];
+  for (uint64_t row = SIZES * TIMES; row > 0; row--)
+    first[row * 7919 % SIZES] = row;
+  for (uint64_t row = 1; row <= SIZES * TIMES; row++) {
+    trace_large_kind kind = {.bytes = row * 7919 % SIZES};
+    trace_largest_add(&largest, &kind, kind.bytes, (trace_moment){row, 0});
   }
   ck_assert_uint_eq(largest.count, TRACE_LARGEST_GROUPS);
   for (size_t i = 0, bytes = SIZES - 1; i < largest.count; i++, bytes--) {
-    while (times[bytes] == 0)
-      bytes--;
     ck_assert_uint_eq(largest.groups[i].kind.bytes, bytes);
-    ck_assert_uint_eq(largest.groups[i].times, times[bytes]);
+    ck_assert_uint_eq(largest.groups[i].times, TIMES);
     ck_assert_uint_eq(largest.groups[i].first.row, first[bytes]);
   }
 }
@@ -297,14 +288,9 @@ END_TEST
 
 /* --- the course of a long trace --- */
 
-static const uint64_t lengths[] = {0,
-                                   1,
-                                   TRACE_TIMELINE_SPANS - 1,
-                                   TRACE_TIMELINE_SPANS,
-                                   TRACE_TIMELINE_SPANS + 1,
-                                   2 * TRACE_TIMELINE_SPANS + 1,
-                                   3 * TRACE_TIMELINE_SPANS + 7,
-                                   100000};
+enum { SPANS = TRACE_TIMELINE_SPANS };
+static const uint64_t lengths[] = {
+    0, 1, SPANS - 1, SPANS, SPANS + 1, 2 * SPANS + 1, 3 * SPANS + 7, 100000};
 
 /* The spans follow one another without a gap, and of all that are joined, a row that is higher and
  * one that is lower show in their spans alone. */
@@ -345,8 +331,8 @@ START_TEST(no_peak_is_lost)
     trace_timeline_add(&timeline, &span);
   }
   ck_assert_uint_eq(trace_timeline_rows(&timeline), rows);
-  ck_assert_uint_le(timeline.count, TRACE_TIMELINE_SPANS);
-  ck_assert_uint_ge(timeline.count, MIN(rows, TRACE_TIMELINE_SPANS / 2 + 1));
+  ck_assert_uint_le(timeline.count, SPANS);
+  ck_assert_uint_ge(timeline.count, MIN(rows, SPANS / 2 + 1));
   assert_whole(timeline.spans, timeline.count, high, rows);
   size_t count = trace_timeline_widen(&timeline, MOST, windows);
   ck_assert_uint_le(count, MOST);
@@ -411,22 +397,6 @@ START_TEST(lines_of_stacks)
 }
 END_TEST
 
-/* A pipe would be waited for. */
-START_TEST(an_object_that_is_no_file)
-{
-  char folder[] = "/tmp/clpool-XXXXXX", pipe[sizeof(folder) + sizeof("/pipe")], text[256];
-  ck_assert_ptr_nonnull(mkdtemp(folder));
-  (void)snprintf(pipe, sizeof(pipe), "%s/pipe", folder);
-  ck_assert_int_eq(mkfifo(pipe, 0600), 0);
-  (void)snprintf(text, sizeof(text), STACKS "#frame 1 0 %s+0x1f\nallocate,0x1,5,1\n", pipe);
-  clp_status status = take_rows(text, 0);
-  (void)unlink(pipe);
-  (void)rmdir(folder);
-  clpt_ok(status);
-  folds(CLP_VIEW_PEAK, "pipe+0x1f 5\n");
-}
-END_TEST
-
 static const struct {
   const char *rows, *message;
 } wrong[] = {
@@ -465,7 +435,9 @@ START_TEST(without_host_memory)
                                i, i * 1000);
   clpt_host_failures each = {.stride = _i ? 5 : 17, .may_do_without = true, .has_threads = _i == 0};
   while (!each.is_over) {
-    clp_allocator *allocator = clpt_simulated(0);
+    clpt_device device;
+    clpt_device_init(&device);
+    clp_allocator *allocator = clpt_device_allocator(&device);
     trace_reader *reader = clpt_rows(_i ? PROGRAM : rows);
     trace_replay_options options = clpt_pooled();
     clpt_host_fail_next(&each);
@@ -478,6 +450,7 @@ START_TEST(without_host_memory)
     trace_survey_end(&survey);
     clp_allocator_release(allocator);
     trace_close(reader);
+    clpt_device_assert_ended(&device);
   }
 }
 END_TEST
@@ -493,7 +466,6 @@ CLPT_MAIN("survey", clpt_run)
   clpt_add_table(tests, like_a_replay, settings);
   clpt_add_table(tests, no_peak_is_lost, lengths);
   clpt_add_table(tests, lines_of_stacks, folded);
-  tcase_add_test(tests, an_object_that_is_no_file);
   clpt_add_table(tests, what_is_wrong_is_told_with_its_line, wrong);
   tcase_add_loop_test(tests, without_host_memory, 0, 2);
 }
