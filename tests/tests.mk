@@ -287,34 +287,15 @@ endif
 if TOOL
 if HAVE_CHECK
 check_PROGRAMS += \
-	tests/trace/test_batch \
-	tests/trace/test_bin_census \
-	tests/trace/test_contexts \
 	tests/trace/test_costs \
-	tests/trace/test_largest \
-	tests/trace/test_layer_pools \
-	tests/trace/test_lines \
-	tests/trace/test_live_blocks \
-	tests/trace/test_metering_allocator \
 	tests/trace/test_reader \
 	tests/trace/test_replay \
-	tests/trace/test_replay_failures \
-	tests/trace/test_replay_observer \
-	tests/trace/test_scale \
-	tests/trace/test_stacks \
 	tests/trace/test_survey \
-	tests/trace/test_timeline \
 	tests/trace/test_tune \
 	tests/tools/test_devices \
-	tests/trace/test_arena_traces \
 	tests/hooks/test_trace_hook \
 	tests/hooks/test_environment_trace
-tests_trace_test_batch_LDFLAGS = $(failmalloc_link_flags)
-tests_trace_test_bin_census_LDFLAGS = $(failmalloc_link_flags)
-tests_trace_test_live_blocks_LDFLAGS = $(failmalloc_link_flags)
-tests_trace_test_metering_allocator_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_reader_LDFLAGS = $(failmalloc_link_flags)
-tests_trace_test_stacks_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_survey_LDFLAGS = $(failmalloc_link_flags)
 tests_trace_test_tune_LDFLAGS = $(failmalloc_link_flags)
 tests_tools_test_devices_SOURCES = tests/tools/test_devices.c tools/devices.c
@@ -381,16 +362,16 @@ endif
 built_checks += \
 	tests/tools/check-tune.sh \
 	tests/tools/check-tool.sh \
-	tests/tools/check-allocators.sh \
 	tests/tools/check-report.sh \
-	tests/tools/check-bench.sh \
-	tests/tools/check-outputs.sh
+	tests/tools/check-bench.sh
 tree_checks += tests/house/check-completion.sh
 else
 AM_TESTS_ENVIRONMENT += clp_tool=no; export clp_tool;
 endif
 EXTRA_DIST += tests/support/perfetto.py tests/support/picture.py tests/support/report_page.py \
-	tests/support/tune_plot.py tests/trace/short_loop.csv.gz
+	tests/support/tune_plot.py tests/tools/check_bench.py \
+	tests/tools/check_report.py tests/tools/check_tool.py tests/tools/check_tune.py \
+	tests/tools/program.py tests/tools/refusals.txt tests/trace/short_loop.csv.gz
 if SANITIZED
 AM_TESTS_ENVIRONMENT += clp_sanitized=yes; export clp_sanitized;
 endif
@@ -435,7 +416,7 @@ EXTRA_DIST += \
 	tests/layer/suites/opencv_umat.py \
 	tests/layer/suites/program.py \
 	tests/layer/suites/suites.py
-EXTRA_DIST += tests/support/command.sh \
+EXTRA_DIST += \
 	tests/support/house.sh tests/support/no_sysfs.sh tests/support/python.sh \
 	tests/support/walk.c \
 	tests/house/skips \
