@@ -276,10 +276,10 @@ static void exhausts(void)
   use_image_and_buffers(queue, 1, 2); /* what the driver loads and starts comes before the limit */
   FILE *file = fopen("/proc/self/statm", "r");
   require(file && fscanf(file, "%lu", &pages) == 1 && !fclose(file));
-  const rlim_t most = pages * (rlim_t)sysconf(_SC_PAGESIZE) + (rlim_t)600 * MIB;
+  const rlim_t most = pages * (rlim_t)sysconf(_SC_PAGESIZE) + (rlim_t)200 * MIB;
   require(!setrlimit(RLIMIT_AS, &(const struct rlimit){most, most}));
   for (size_t phase = 0; phase < 6; phase++)
-    use_image_and_buffers(queue, 90 + phase * 7, 4);
+    use_image_and_buffers(queue, 30 + phase * 2, 4);
   require(!clReleaseCommandQueue(queue));
 }
 
