@@ -437,14 +437,11 @@ CLEANFILES += $(layer_programs)
 tests_layer_test_layer_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_layer_test_layer_SOURCES = \
 	tests/layer/test_layer.c \
-	tests/layer/told_driver.c tests/layer/told_driver.h
-tests_layer_test_run_SOURCES = \
 	tests/layer/test_run.c \
 	tests/layer/told_driver.c tests/layer/told_driver.h
-tests_layer_test_run_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 if LAYER
 if HAVE_CHECK
-check_PROGRAMS += tests/layer/test_layer tests/layer/test_run
+check_PROGRAMS += tests/layer/test_layer
 endif
 built_checks += $(layer_checks)
 $(layer_checks:.sh=.log): tools/clpool$(EXEEXT) $(layer_programs) $(pkglib_LTLIBRARIES)
