@@ -13,8 +13,7 @@
 default_steps=(house check address thread valgrind bare install python layer five-plants)
 # shellcheck disable=SC2034
 named_steps=(
-  valgrind-all standards clang lto coverage fuzz soak distcheck portable debian pyopencl layer-all
-  plants
+  valgrind-all standards clang lto coverage fuzz soak distcheck portable debian pyopencl plants
 )
 # shellcheck disable=SC2034
 packages=(
@@ -24,9 +23,6 @@ packages=(
 portable_packages=(
   gcc-i686-linux-gnu libc6-dev-i386-cross libc6-i386
   gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
-)
-suite_packages=(
-  piglit hashcat libviennacl-dev libviennacl-doc libboost-dev python3-opencv python3-pyopencl
 )
 
 # build FLAG...: configures the source out of tree with these flags and builds it. All builds share
@@ -149,7 +145,7 @@ step_python() {
 step_layer() {
   default_build
     check_only '$(filter tests/layer/%,$(check_PROGRAMS)) $(layer_checks)'
-  make -j"$jobs" check-layer LAYER_SUITES='clpool clblast'
+  make -j"$jobs" check-layer
 }
 
 # Five planted faults, chosen by the commit.
@@ -263,13 +259,4 @@ step_debian() {
 step_pyopencl() {
   default_build
   make check-pyopencl
-}
-
-# Other projects' OpenCL programs under the layers, all of each suite: hours.
-step_layer_all() {
-  install_packages "${suite_packages[@]}"
-  default_build
-  make check-python # whose virtual environment the suite pyopencl uses
-  make -j"$jobs" check-layer LAYER_SUITES='--whole clpool clblast piglit hashcat viennacl opencv
-    pyopencl debian-pyopencl'
 }

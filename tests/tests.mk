@@ -52,7 +52,7 @@ $(linked_tests): private LDFLAGS += $(TESTS_LDFLAGS) \
 	@:
 tests/fakecuda/.libs/libfakecuda.so: tests/fakecuda/libfakecuda.la
 	@:
-EXTRA_DIST += tests/support/link.sh tests/layer/layer.sh
+EXTRA_DIST += tests/support/link.sh tests/layer/layer.sh tests/layer/check-suites.sh
 
 # --- What tests share -----------------------------------------------------------------------------
 
@@ -305,52 +305,36 @@ tests_hooks_test_environment_trace_LDFLAGS = $(failmalloc_link_flags) \
 tests_hooks_test_environment_trace_LDADD = $(cuda_LDADD)
 endif
 layer_checks = \
-	tests/layer/check-calls.sh \
 	tests/layer/check-loader.sh \
 	tests/layer/check-record.sh \
-	tests/layer/check-run.sh \
-	tests/layer/check-stacks.sh \
-	tests/layer/check-tune.sh
-layer_programs = tests/layer/many_sizes$(EXEEXT) tests/layer/random_calls$(EXEEXT) \
-	tests/layer/random_programs$(EXEEXT) tests/layer/recorded$(EXEEXT)
-EXTRA_PROGRAMS += tests/layer/many_sizes tests/layer/random_calls tests/layer/random_programs \
-	tests/layer/recorded
-tests_layer_many_sizes_SOURCES = tests/layer/many_sizes.c tests/support/chance.h \
-	tests/support/opencl_devices.h
-tests_layer_many_sizes_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_layer_many_sizes_LDADD = $(OPENCL_LIBS)
-tests_layer_random_calls_SOURCES = tests/layer/random_calls.c tests/support/opencl_devices.h
-tests_layer_random_calls_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_layer_random_calls_LDADD = $(OPENCL_LIBS)
-tests_layer_random_programs_SOURCES = tests/layer/random_programs.c tests/support/opencl_devices.h
-tests_layer_random_programs_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_layer_random_programs_LDADD = $(OPENCL_LIBS)
+	tests/layer/check-run.sh
+layer_programs = tests/layer/program$(EXEEXT)
+EXTRA_PROGRAMS += tests/layer/program
+tests_layer_program_SOURCES = \
+	tests/layer/program.c tests/layer/program.h \
+	tests/layer/random_calls.c \
+	tests/layer/random_programs.c \
+	tests/support/chance.h tests/support/instrumented.h tests/support/opencl_devices.h
+tests_layer_program_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+tests_layer_program_LDADD = $(OPENCL_LIBS)
 CLEANFILES += $(layer_programs)
-tests_layer_recorded_SOURCES = tests/layer/recorded.c tests/support/chance.h \
-	tests/support/instrumented.h tests/support/opencl_devices.h
-tests_layer_recorded_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_layer_recorded_LDADD = $(OPENCL_LIBS)
 tests_layer_test_layer_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_layer_test_layer_SOURCES = \
 	tests/layer/test_layer.c \
-	tests/layer/told_driver.c tests/layer/told_driver.h
-tests_layer_test_run_SOURCES = \
 	tests/layer/test_run.c \
 	tests/layer/told_driver.c tests/layer/told_driver.h
-tests_layer_test_run_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 if LAYER
 if HAVE_CHECK
-check_PROGRAMS += tests/layer/test_layer tests/layer/test_run
+check_PROGRAMS += tests/layer/test_layer
 endif
 built_checks += $(layer_checks)
 $(layer_checks:.sh=.log): tools/clpool$(EXEEXT) $(layer_programs) $(pkglib_LTLIBRARIES)
 
-# Other projects' programs under the layers, as far as they are installed: not a part of `make
-# check`. LAYER_SUITES has words for check_suites.py: suites by name, --whole, --programs.
+# Tests of clpool's and of CLBlast, as far as it is installed, under the layers: not a part of `make
+# check`.
 check-layer: all $(filter tests/opencl/test_%,$(check_PROGRAMS))
-	. $(srcdir)/tests/support/no_sysfs.sh; \
-	  CXX='$(CXX)' python3 $(srcdir)/tests/layer/suites/check_suites.py \
-	  --build='$(abs_top_builddir)' $(LAYER_SUITES)
+	. $(srcdir)/tests/support/no_sysfs.sh; top_srcdir='$(srcdir)' top_builddir='$(builddir)' \
+	  sh $(srcdir)/tests/layer/check-suites.sh $(filter tests/opencl/test_%,$(check_PROGRAMS))
 else
 EXTRA_DIST += $(layer_checks)
 check-layer:
@@ -411,11 +395,6 @@ tree_checks += \
 	tests/house/check-library.py \
 	tests/house/check-scripts.sh \
 	tests/house/check-source.py
-EXTRA_DIST += \
-	tests/layer/suites/check_suites.py \
-	tests/layer/suites/opencv_umat.py \
-	tests/layer/suites/program.py \
-	tests/layer/suites/suites.py
 EXTRA_DIST += \
 	tests/support/house.sh tests/support/no_sysfs.sh tests/support/python.sh \
 	tests/support/walk.c \
@@ -546,5 +525,5 @@ soak: tests/model/test_crowd$(EXEEXT)
 
 # What PoCL compiled, what the fuzzer found, what gcov counted.
 clean-local:
-	rm -rf pocl-cache fuzz-corpus layer-suites
+	rm -rf pocl-cache fuzz-corpus
 	find . '(' -name '*.gcda' -o -name '*.gcno' ')' -exec rm -f {} +
