@@ -63,8 +63,9 @@ static trace_replay_result replay(void)
   trace_replay_options options = clpt_pooled();
   clp_allocator *allocator = clpt_simulated(0);
   trace_replay_result result;
-  ck_assert_int_eq(lseek(file, 0, SEEK_SET), 0);
-  trace_reader *reader = clpt_trace_of(dup(file), "trace");
+  char *text = text_of_file();
+  trace_reader *reader = clpt_trace(text);
+  free(text);
   clpt_ok(trace_replay(reader, allocator, &options, &result));
   ck_assert_uint_eq(result.failures, 0);
   trace_close(reader);

@@ -31,7 +31,7 @@ static clp_status take(trace_reader *reader, size_t capacity, const trace_replay
 static clp_status take_rows(const char *rows, size_t capacity)
 {
   trace_replay_options options = clpt_pooled();
-  return take(clpt_rows(rows), capacity, &options);
+  return take(clpt_trace_rows(rows), capacity, &options);
 }
 
 static size_t held_bytes(const trace_bin *bin, trace_bin_count count)
@@ -438,7 +438,7 @@ START_TEST(without_host_memory)
     clpt_device device;
     clpt_device_init(&device);
     clp_allocator *allocator = clpt_device_allocator(&device);
-    trace_reader *reader = clpt_rows(_i ? PROGRAM : rows);
+    trace_reader *reader = clpt_trace_rows(_i ? PROGRAM : rows);
     trace_replay_options options = clpt_pooled();
     clpt_host_fail_next(&each);
     clp_status status = trace_survey_take(&survey, reader, allocator, &options);
