@@ -3,9 +3,7 @@
 # clpool run and record on a program whose OpenCL loader has no layers: it gets one that has,
 # however it asks for it. Drivers that are named as a loader, loaders with layers and other auditors
 # stay. Where no layer began, one line says why.
-# shellcheck source=../support/house.sh
-. "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
-set -eu
+: "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}"
 command=run
 layer=layer
 # shellcheck source=layer.sh
@@ -20,9 +18,8 @@ export TMPDIR
 
 # compile FILE FLAG...: a program or library of the C on standard input.
 compile() {
-  cat >"$1.c"
   # shellcheck disable=SC2086 # the compiler is a list of words
-  $CC -o "$@" "$1.c" -ldl 2>err || broken "$1: $(cat err)"
+  $CC -o "$@" -x c - -ldl 2>err || broken "$1: $(cat err)"
 }
 
 # A loader of old, which tells of 77 platforms; with no name of its drivers' directory, a driver.
@@ -30,10 +27,11 @@ for version in 1.0 1.1 1.2 2.0 2.1 2.2 3.0; do echo "OPENCL_$version { cl$versio
   sed 's/cl1.0/cl/' >loader.map
 mkdir old driver new tmp
 for kind in old driver; do
-  [ "$kind" = driver ] || echo 'const char clpt_drivers[] = "/etc/OpenCL/vendors";' >text
-  [ "$kind" = old ] || : >text
-  cat text - <<'END' | compile "$kind/libOpenCL.so.1" -shared -fPIC -Wl,-soname,libOpenCL.so.1 \
-    -Wl,--version-script=loader.map
+  compile "$kind/libOpenCL.so.1" -shared -fPIC -Wl,-soname,libOpenCL.so.1 \
+    -Wl,--version-script=loader.map -D$kind <<'END'
+#ifdef old
+const char clpt_drivers[] = "/etc/OpenCL/vendors";
+#endif
 int clGetPlatformIDs(unsigned room, void **platforms, unsigned *count);
 int clGetPlatformIDs(unsigned room, void **platforms, unsigned *count)
 {
@@ -75,8 +73,12 @@ int main(int count, char **names)
 }
 END
 
-says_at_last() { [ "$(tail -n 1 err)" = "$1" ] || fail "said \"$(cat err)\", last not \"$1\""; }
-prints() { [ "$(cat out)" = "$1" ] || fail "printed \"$(cat out)\", not \"$1\""; }
+# opens LOADER WHICH FILE [LAST LINE]: with the variables $with, it is that one, and says so.
+opens() {
+  clpool 5 run ./opens "$1"
+  [ "$(cat out)" = "$2 $3" ] || fail "$1: printed \"$(cat out)\", not \"$2 $3\""
+  [ $# -lt 4 ] || [ "$(tail -n 1 err)" = "clpool run: ./opens $4" ] || fail "$1 said: $(cat err)"
+}
 
 clpool 5 run ./opens libOpenCL.so.1
 loader=$(sed -n 's/^new //p' out)
@@ -85,50 +87,42 @@ cp "$loader" new/libOpenCL.so.1
 
 # --- Loaders without layers
 
-# with FOLDER: how a program finds the loader there before others.
-with() {
-  echo "LD_LIBRARY_PATH=$house_tmp/$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-}
-env "$(with old)" ./opens libOpenCL.so.1 >out || :
-prints "old $house_tmp/old/libOpenCL.so.1"
+# first FOLDER: how a program finds the loader there before others.
+first() { echo "LD_LIBRARY_PATH=$house_tmp/$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"; }
+env "$(first old)" ./opens libOpenCL.so.1 >out || :
+[ "$(cat out)" = "old $house_tmp/old/libOpenCL.so.1" ] || broken "another is opened: $(cat out)"
 for name in libOpenCL.so.1 libOpenCL.so "$house_tmp/old/libOpenCL.so.1" old/libOpenCL.so; do
-  clpool 5 run env "$(with old)" ./opens "$name"
-  prints "new $loader"
+  clpool 5 run env "$(first old)" ./opens "$name"
+  [ "$(cat out)" = "new $loader" ] || fail "$name: printed $(cat out)"
   says ''
 done
-clpool 7 run --report env "$(with old)" "$recorded" exits
+clpool 7 run --report env "$(first old)" "$program" exits
 [ "$(head -n 1 err)" = \
   'clpool run: buffers: 0 from held memory, 1 of new memory, 0 not pooled' ] || fail "$(cat err)"
-CLPOOL_LAYER_LIBRARY=$recording_layer \
-  clpool 7 record -o run.csv env "$(with old)" "$recorded" exits
-says ''
-[ "$(awk -F, 'NR > 1 { print $3, $5, $7 }' run.csv)" = 'allocate 10 1
-free 10 1' ] || fail "recorded: $(cat run.csv)"
 
 # The loader that the user names, from any directory, or the one beside the layer.
 CLPOOL_LOADER=new/libOpenCL.so.1 clpool 5 run sh -c 'cd old && ../opens ./libOpenCL.so'
-prints "new $house_tmp/new/libOpenCL.so.1"
+[ "$(cat out)" = "new $house_tmp/new/libOpenCL.so.1" ] || fail "printed $(cat out)"
 cp "$pooling_layer" "$auditor" new
-CLPOOL_LAYER_LIBRARY=new/libclpool-layer.so clpool 5 run ./opens old/libOpenCL.so
-prints "new $house_tmp/new/libOpenCL.so.1"
+with=CLPOOL_LAYER_LIBRARY=new/libclpool-layer.so
+opens old/libOpenCL.so new "$house_tmp/new/libOpenCL.so.1"
+with=
 
 # A program under two layers.
 CLPOOL_LAYER_LIBRARY=$recording_layer clpool 7 record -o run.csv env \
-  CLPOOL_LAYER_LIBRARY="$pooling_layer" "$clpool" run env "$(with old)" "$recorded" exits
+  CLPOOL_LAYER_LIBRARY="$pooling_layer" "$clpool" run env "$(first old)" "$program" exits
 says ''
 [ "$(grep -c ',allocate,0x[0-9a-f]*,10,' run.csv)" -eq 1 ] || fail "two layers: $(cat run.csv)"
 
 # --- What stays
 
 refused='used no OpenCL, or its OpenCL loader cannot be replaced: nothing is'
-clpool 5 run ./opens driver/libOpenCL.so
-prints "old $house_tmp/driver/libOpenCL.so.1"
-says_at_last "clpool run: ./opens $refused pooled"
-CLPOOL_LOADER='' clpool 5 run ./opens old/libOpenCL.so
-prints "old $house_tmp/old/libOpenCL.so.1"
-says_at_last "clpool run: ./opens $refused pooled"
-clpool 5 run env "$(with new)" ./opens libOpenCL.so.1
-prints "new $house_tmp/new/libOpenCL.so.1"
+opens driver/libOpenCL.so old "$house_tmp/driver/libOpenCL.so.1" "$refused pooled"
+with=CLPOOL_LOADER=
+opens old/libOpenCL.so old "$house_tmp/old/libOpenCL.so.1" "$refused pooled"
+with=
+clpool 5 run env "$(first new)" ./opens libOpenCL.so.1
+[ "$(cat out)" = "new $house_tmp/new/libOpenCL.so.1" ] || fail "printed $(cat out)"
 
 # Another auditor sees the program, and its children.
 compile other.so -shared -fPIC <<'END'
@@ -142,31 +136,25 @@ unsigned la_version(unsigned version)
   return version;
 }
 END
-LD_AUDIT=$house_tmp/other.so clpool 5 run ./opens old/libOpenCL.so
-prints "new $loader"
+with=LD_AUDIT=$house_tmp/other.so
+opens old/libOpenCL.so new "$loader"
 says "$house_tmp/other.so"
 [ -e seen ] || fail "the other auditor is gone"
+with=
 
 # --- What is said of programs without the layer, which end as they do
 
-clpool 3 run --report sh -c 'exit 3'
-says "clpool run: sh $refused pooled"
-truncate -s 1T old/libOpenCL-huge.so 2>/dev/null || : >old/libOpenCL-huge.so
-clpool 4 run ./opens old/libOpenCL-huge.so
-says_at_last "clpool run: ./opens $refused pooled"
-for each in run.csv run.%p.csv; do
-  CLPOOL_LAYER_LIBRARY=$recording_layer clpool 3 record -o "$each" sh -c 'exit 3'
-  says "clpool record: sh $refused recorded"
-done
-CLPOOL_LOADER=old/libOpenCL.so.1 clpool 5 run ./opens old/libOpenCL.so
-prints "old $house_tmp/old/libOpenCL.so.1"
 hint='install ocl-icd-libopencl1 (2.3 or later)'
-says_at_last "clpool run: ./opens $refused pooled. $house_tmp/old/libOpenCL.so.1 has no layers: \
-$hint"
-CLPOOL_LOADER=none clpool 0 run true
-says "clpool run: true $refused pooled. none is missing: $hint"
-TMPDIR=$house_tmp/none clpool 0 run true
-says "clpool run: cannot see whether the layer is used, by a file in $house_tmp/none: No such file \
-or directory"
+truncate -s 1T old/libOpenCL-huge.so 2>/dev/null || : >old/libOpenCL-huge.so
+says_for <<ROWS
+1|false $refused pooled|--report false|
+4|./opens $refused pooled|./opens old/libOpenCL-huge.so|
+0|true $refused pooled. none is missing: $hint|true|CLPOOL_LOADER=none
+0|cannot see whether the layer is used, by a file in $house_tmp/none: No such file or directory\
+|true|TMPDIR=$house_tmp/none
+ROWS
+with=CLPOOL_LOADER=old/libOpenCL.so.1
+opens old/libOpenCL.so old "$house_tmp/old/libOpenCL.so.1" \
+  "$refused pooled. $house_tmp/old/libOpenCL.so.1 has no layers: $hint"
 rmdir tmp || fail "files are left"
 echo "$checks runs"

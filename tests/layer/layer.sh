@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: MIT
-# What the checks of the layers share; sourced after house.sh, not run. $command is the command of
-# clpool, $layer the name of its layer. The current folder is an empty one from here on.
+# What the checks of the layers share; sourced, not run. $command is the command of clpool, $layer
+# the name of its layer. The current folder is an empty one from here on.
 # shellcheck shell=sh disable=SC2154
-
-: "${command:?}" "${layer:?}" "${house_tmp:?}"
+# shellcheck source=../support/house.sh
+. "$top_srcdir/tests/support/house.sh"
+set -eu
 builddir=$(cd "$top_builddir" && pwd)
 clpool=$builddir/tools/clpool
-programs=$builddir/tests/layer
-recorded=$programs/recorded
+program=$builddir/tests/layer/program
 CLPOOL_LAYER_LIBRARY=$builddir/.libs/libclpool-$layer.so
-for file in "$clpool" "$recorded" "$CLPOOL_LAYER_LIBRARY"; do
+for file in "$clpool" "$program" "$CLPOOL_LAYER_LIBRARY"; do
   [ -e "$file" ] || broken "$file is missing"
 done
-unset OPENCL_LAYERS CLPOOL_LAYER_TRACE CLPOOL_LAYER_STACKS CLPOOL_LOADER LD_AUDIT
+unset OPENCL_LAYERS CLPOOL_LAYER_TRACE CLPOOL_LAYER_STACKS CLPOOL_LOADER LD_AUDIT CLPOOL_TRACE \
+  CLPOOL_TRACE_STACKS
 # The layers' tables last as long as the process, and PoCL loses a few bytes of each image.
 # ThreadSanitizer's variables need room.
 ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
@@ -23,13 +24,16 @@ export CLPOOL_LAYER_LIBRARY ASAN_OPTIONS GLIBC_TUNABLES CLPT_PLATFORM
 cd "$house_tmp" || broken "$house_tmp is gone"
 checks=0
 
-# clpool CODE COMMAND ARGUMENT...: clpool ends with this code; what is printed goes to out, what
-# clpool says to err, which has all that is said if it says nothing. Drivers speak, too.
+# clpool CODE COMMAND ARGUMENT...: clpool, with the variables $with, ends with this code; what is
+# printed goes to out, what clpool says to err, which has all that is said if it says nothing.
+# Drivers speak, too.
+with=
 clpool() {
   wanted=$1
   shift
   code=0
-  timeout 300 "$clpool" "$@" >out 2>all || code=$?
+  # shellcheck disable=SC2086 # words
+  timeout 300 env $with "$clpool" "$@" >out 2>all || code=$?
   grep '^clpool ' all >err || cp all err
   checks=$((checks + 1))
   [ "$code" -eq "$wanted" ] || fail "$*: exit code $code, not $wanted: $(cat out all)"
@@ -44,33 +48,37 @@ run() {
 
 says() { [ "$(cat err)" = "$1" ] || fail "said \"$(cat err)\", not \"$1\""; }
 
-# alone FILE PROGRAM...: what a program prints without a layer, to this file.
+# says_for: a run for each row of standard input, "CODE|WHAT CLPOOL SAYS|ARGUMENTS|VARIABLES".
+says_for() {
+  while IFS='|' read -r row_code line arguments with; do
+    # shellcheck disable=SC2086 # words
+    run "$row_code" $arguments
+    says "${line:+clpool $command: $line}"
+  done
+  with=
+}
+
+# alone PART...: what the program prints without a layer, to plain.
 alone() {
-  to=$1
-  shift
   code=0
-  timeout 300 "$@" >"$to" || code=$?
-  [ "$code" -ne 77 ] || skip "there is no OpenCL device"
-  [ "$code" -eq 0 ] || fail "$* fails by itself, exit code $code: $(tail "$to")"
+  timeout 300 "$program" "$@" >plain || code=$?
+  [ "$code" -eq 0 ] || fail "$* fails by itself, exit code $code: $(tail plain)"
 }
 
 # as_alone ARGUMENT...: the program does under $command what it does without.
 as_alone() {
   run 0 "$@"
-  cmp -s plain out || fail "$*: does something else: $(diff plain out | head)"
+  cmp -s plain out || fail "$*: does something else: $(diff -U100 plain out | head -n 150)"
 }
 
 code=0
-"$recorded" exits >out || code=$?
+"$program" exits >out || code=$?
 [ "$code" -eq 7 ] || skip "there is no OpenCL device"
 case $command in
-  run) run 7 "$recorded" exits ;;
-  *) run 7 -o run.csv "$recorded" exits ;;
+  run) run 7 "$program" exits ;;
+  *) run 7 -o run.csv "$program" exits ;;
 esac
 ! grep -q 'install ocl-icd-libopencl1' err || skip "no OpenCL loader here has layers"
-
-exports_only_two() {
-  exported=$(${NM:-nm} -D --defined-only "$CLPOOL_LAYER_LIBRARY" | awk '{ print $3 }' | sort |
-    xargs)
-  [ "$exported" = 'clGetLayerInfo clInitLayer' ] || fail "the layer exports $exported"
-}
+says ''
+exported=$(${NM:-nm} -D --defined-only "$CLPOOL_LAYER_LIBRARY" | awk '{ print $3 }' | sort | xargs)
+[ "$exported" = 'clGetLayerInfo clInitLayer' ] || fail "the layer exports $exported"

@@ -2,23 +2,15 @@
 /* Sequences of calls on memory objects, right and wrong ones, drawn by chance. Each call is a line
  * of output: its arguments, its code, the answers to queries, and a hash of the program's memory
  * after the call. A layer must not change the output: no call depends on content that OpenCL leaves
- * undefined, or on work that is not done. Sequence 0 is a fixed one. Arguments: the first sequence,
- * how many.
+ * undefined, or on work that is not done.
  *
  * To add a call, write a function that draws and prints the arguments, makes the call, and prints
  * what comes of it. Give it a row of `steps`. */
-#include "support/chance.h"
-#include "support/opencl_devices.h"
+#include "program.h"
 
-#include <sched.h>
 #include <stdalign.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 
 enum {
-  SKIPPED = 77,
   CALLS = 100,
   SLOTS = 10,
   MOST = 5000,
@@ -27,14 +19,6 @@ enum {
   WATCHES = 3,
   TURNS = 100000
 };
-
-#define require(condition)                                                                         \
-  do {                                                                                             \
-    if (!(condition)) {                                                                            \
-      printf("line %d: %s is false\n", __LINE__, #condition);                                      \
-      abort();                                                                                     \
-    }                                                                                              \
-  } while (0)
 
 /* --- what a sequence has --- */
 
@@ -51,7 +35,6 @@ typedef struct thing {
   unsigned watches;           /* destructor callbacks */
 } thing;
 
-static cl_device_id device;
 static bool is_pocl;     /* version 3.1 crashes in some calls */
 static size_t alignment; /* of parts, bytes */
 static clpt_chance chance;
@@ -137,11 +120,6 @@ static void draw_call(void)
   call.event = one_in(3) ? &event : NULL;
 }
 
-static void finish(void)
-{
-  require(!clFinish(queues[0]) && !clFinish(queues[1]));
-}
-
 static cl_int end_call(cl_int code)
 {
   cl_command_type type = 0;
@@ -152,51 +130,38 @@ static cl_int end_call(cl_int code)
     require(!clReleaseEvent(*call.event));
     printf(" %#x", type);
   }
-  finish();
+  require(!clFinish(queues[0]) && !clFinish(queues[1]));
   return code;
 }
 
 #define ENQUEUE(function, ...)                                                                     \
   end_call(function(call.queue, __VA_ARGS__, call.count, call.list, call.event))
 
-/* --- ranges --- */
+/* --- ranges, boxes and images --- */
 
 static void use_range(void)
 {
-  static const char *const names[] = {"fill", "read", "write"};
-  size_t offset;
-  size_t bytes;
-  const thing *it = draw(BUFFER | PART);
-  const size_t what = below(3);
+  static const char *const names[] = {"fill", "read", "write", "copy"};
+  size_t at, to_at, bytes, to_bytes;
+  const thing *it = draw(BUFFER | PART), *to = one_in(3) ? it : draw(BUFFER | PART);
+  const size_t what = below(4);
   const size_t unit = one_in(10) ? below(256) : (size_t)1 << below(8);
-  draw_range(it->bytes, &offset, &bytes);
-  offset -= what == 0 && unit && !one_in(4) ? offset % unit : 0;
+  draw_range(it->bytes, &at, &bytes);
+  draw_range(to->bytes, &to_at, &to_bytes);
+  at -= what == 0 && unit && !one_in(4) ? at % unit : 0;
   bytes -= what == 0 && unit && !one_in(4) ? bytes % unit : 0;
-  printf("%s %zu: %zu bytes at %zu, of %zu", names[what], slot_of(it), bytes, offset, unit);
+  bytes = what == 3 && one_in(2) ? to_bytes : bytes;
+  printf("%s %zu: %zu bytes at %zu, of %zu, to %zu, at %zu", names[what], slot_of(it), bytes, at,
+         unit, slot_of(to), to_at);
   if (what == 0)
-    ENQUEUE(clEnqueueFillBuffer, it->mem, call.host, unit, offset, bytes);
+    ENQUEUE(clEnqueueFillBuffer, it->mem, call.host, unit, at, bytes);
   else if (what == 1)
-    ENQUEUE(clEnqueueReadBuffer, it->mem, call.blocking, offset, bytes, call.host);
+    ENQUEUE(clEnqueueReadBuffer, it->mem, call.blocking, at, bytes, call.host);
+  else if (what == 2)
+    ENQUEUE(clEnqueueWriteBuffer, it->mem, call.blocking, at, bytes, call.host);
   else
-    ENQUEUE(clEnqueueWriteBuffer, it->mem, call.blocking, offset, bytes, call.host);
+    ENQUEUE(clEnqueueCopyBuffer, it->mem, to->mem, at, to_at, bytes);
 }
-
-static void copy_range(void)
-{
-  size_t from;
-  size_t to;
-  size_t bytes[2];
-  const thing *source = draw(BUFFER | PART);
-  const thing *target = one_in(3) ? source : draw(BUFFER | PART);
-  draw_range(source->bytes, &from, &bytes[0]);
-  draw_range(target->bytes, &to, &bytes[1]);
-  const size_t which = below(2);
-  printf("copy %zu to %zu: %zu bytes from %zu to %zu", slot_of(source), slot_of(target),
-         bytes[which], from, to);
-  ENQUEUE(clEnqueueCopyBuffer, source->mem, target->mem, from, to, bytes[which]);
-}
-
-/* --- boxes --- */
 
 typedef struct box {
   size_t origin[3], row, slice;
@@ -225,8 +190,7 @@ static void use_box(void)
 {
   static const char *const names[] = {"read box", "write box", "copy box"};
   size_t region[3];
-  const thing *it = draw(BUFFER | PART);
-  const thing *to = one_in(3) ? it : draw(BUFFER | PART);
+  const thing *it = draw(BUFFER | PART), *to = one_in(3) ? it : draw(BUFFER | PART);
   const size_t what = is_pocl && !(it->is & to->is & BUFFER) ? below(2) : below(3);
   for (size_t i = 0; i < 3; i++)
     region[i] = one_in(40) && !(is_pocl && what == 2) ? 0 : 1 + below(i ? 5 : 60);
@@ -250,16 +214,12 @@ static void use_image(void)
 {
   static const char *const names[] = {"read image", "write image", "image from", "image to"};
   size_t offset;
-  const thing *it = draw(IMAGE);
-  const thing *with = draw(BUFFER | PART);
+  const thing *it = draw(IMAGE), *with = draw(BUFFER | PART);
   const bool both = !is_pocl || (it->is == IMAGE && with->is == BUFFER);
   const size_t what = below(!both ? 2 : is_pocl && it->of ? 3 : 4);
   const size_t origin[] = {below(it->width + 1), it->of ? 0 : below(it->height + 1), 0};
-  const size_t region[] = {it->width - origin[0] + below(2) * below(20),
-                           it->of      ? 1
-                           : one_in(8) ? below(9)
-                                       : it->height - origin[1],
-                           1};
+  const size_t rows = one_in(8) ? below(9) : it->height - origin[1];
+  const size_t region[] = {it->width - origin[0] + below(2) * below(20), it->of ? 1 : rows, 1};
   const size_t bytes = it->pixel * region[0] * region[1];
   draw_range(with->bytes, &offset, &(size_t){0});
   if (with->bytes >= bytes && one_in(2))
@@ -278,8 +238,7 @@ static void use_image(void)
 
 static void migrate(void)
 {
-  const thing *one = draw(ANY);
-  const thing *other = draw(ANY);
+  const thing *one = draw(ANY), *other = draw(ANY);
   const cl_mem mems[] = {one->mem, other->mem};
   const cl_uint count = (cl_uint)below(3);
   const cl_mem_migration_flags flags = one_in(8) ? 64 : one_in(2) * CL_MIGRATE_MEM_OBJECT_HOST;
@@ -288,14 +247,6 @@ static void migrate(void)
 }
 
 /* --- life --- */
-
-static void begin(thing *it, thing made)
-{
-  *it = made;
-  it->references = 1;
-  if (it->of)
-    it->of->parts++;
-}
 
 /* PoCL lets go of an object some time after the work with it is done. */
 static cl_uint await_count(const thing *it, cl_mem_info what, cl_uint most)
@@ -307,6 +258,25 @@ static cl_uint await_count(const thing *it, cl_mem_info what, cl_uint most)
   return count;
 }
 
+/* Some drivers let a part or an image end beyond its buffer, make a part of a part, or promise any
+ * size. That is not used. */
+static bool begin(thing made, bool is_right)
+{
+  thing *it = free_slot();
+  printf(" %s", made.mem ? "made" : "not made");
+  if (made.mem && (!is_right || (made.of && made.of->is != BUFFER))) {
+    require(!clReleaseMemObject(made.mem));
+    return false;
+  }
+  if (!made.mem)
+    return false;
+  *it = made;
+  it->references = 1;
+  if (it->of)
+    it->of->parts++;
+  return true;
+}
+
 static void make_buffer_of(size_t bytes, cl_mem_flags flags, bool has_host)
 {
   thing *it = free_slot();
@@ -315,14 +285,11 @@ static void make_buffer_of(size_t bytes, cl_mem_flags flags, bool has_host)
   printf("make %zu: %zu bytes, flags %#zx, %d", slot_of(it), bytes, (size_t)flags, has_host);
   cl_mem mem = clCreateBuffer(context, flags, bytes, from, &code);
   printf(": %d", code);
-  if (mem && bytes > MOST_USED) /* some drivers promise any size */
-    require(!clReleaseMemObject(mem));
-  if (!mem || bytes > MOST_USED)
+  if (!begin((thing){.mem = mem, .is = BUFFER, .bytes = bytes}, bytes <= MOST_USED))
     return;
-  begin(it, (thing){.mem = mem, .is = BUFFER, .bytes = bytes});
   printf(", %u maps", await_count(it, CL_MEM_MAP_COUNT, 0));
   require(!clEnqueueFillBuffer(queues[0], mem, host, 1, 0, bytes, 0, NULL, NULL));
-  finish();
+  require(!clFinish(queues[0]));
 }
 
 static void make_buffer(void)
@@ -337,49 +304,32 @@ static void make_buffer(void)
                    flags, needs_host != one_in(40));
 }
 
-/* Some drivers let a part or an image end beyond its buffer, or make a part of a part. That is not
- * used. */
-static void begin_part(thing *it, thing made, bool is_within)
-{
-  printf(" %s", made.mem ? "made" : "not made");
-  if (made.mem && made.of && (made.of->is != BUFFER || !is_within))
-    require(!clReleaseMemObject(made.mem));
-  else if (made.mem)
-    begin(it, made);
-}
-
-static void make_part_of(thing *of, cl_buffer_region region, cl_mem_flags flags)
-{
-  thing *it = free_slot();
-  cl_int code;
-  const cl_buffer_create_type type = CL_BUFFER_CREATE_TYPE_REGION + one_in(40);
-  printf("part %zu of %zu: %zu bytes at %zu, flags %#zx, %#x", slot_of(it), slot_of(of),
-         region.size, region.origin, (size_t)flags, type);
-  cl_mem mem = clCreateSubBuffer(of->mem, flags, type, call.host ? &region : NULL, &code);
-  printf(": %d", code);
-  begin_part(it, (thing){.mem = mem, .is = PART, .of = of, .bytes = region.size},
-             region.origin <= of->bytes && region.size <= of->bytes - region.origin);
-}
-
 static void make_part(void)
 {
   cl_buffer_region region;
+  cl_int code;
+  const cl_mem_flags flags = draw_flags();
+  const cl_buffer_create_type type = CL_BUFFER_CREATE_TYPE_REGION + one_in(40);
   thing *of = draw(one_in(20) ? PART : BUFFER);
   draw_range(of->bytes, &region.origin, &region.size);
   region.origin -= one_in(8) ? 0 : region.origin % alignment;
   if (of->bytes > region.origin && one_in(2))
     region.size = of->bytes - region.origin + below(2) * below(60);
-  if (free_slot() < &things[SLOTS])
-    make_part_of(of, region, draw_flags());
+  if (free_slot() == &things[SLOTS])
+    return;
+  printf("part %zu of %zu: %zu bytes at %zu, flags %#zx, %#x", slot_of(free_slot()), slot_of(of),
+         region.size, region.origin, (size_t)flags, type);
+  cl_mem mem = clCreateSubBuffer(of->mem, flags, type, call.host ? &region : NULL, &code);
+  printf(": %d", code);
+  begin((thing){.mem = mem, .is = PART, .of = of, .bytes = region.size},
+        region.origin <= of->bytes && region.size <= of->bytes - region.origin);
 }
 
 static void make_image(void)
 {
   static const cl_image_format formats[] = {{CL_RGBA, CL_UNSIGNED_INT8}, {CL_RGBA, CL_FLOAT}};
-  thing *it = free_slot();
   thing *of = one_in(3) ? &things[SLOTS] : draw(BUFFER | PART);
-  const size_t format = below(2);
-  const size_t pixel = format ? 16 : 4;
+  const size_t format = below(2), pixel = format ? 16 : 4;
   const bool is_line = one_in(20) != (of->mem != NULL);
   const size_t width =
       is_line && one_in(2) ? (of->bytes + below(2) * below(100)) / pixel : 1 + below(60);
@@ -391,18 +341,18 @@ static void make_image(void)
                               .image_height = is_line ? 0 : height,
                               .buffer = of->mem};
   cl_int code;
-  if (it == &things[SLOTS])
+  if (free_slot() == &things[SLOTS])
     return;
-  printf("image %zu of %zu: %zu %zu, %d, of %zu, flags %#zx", slot_of(it), slot_of(of), width,
-         height, is_line, pixel, (size_t)flags);
+  printf("image %zu of %zu: %zu %zu, %d, of %zu, flags %#zx", slot_of(free_slot()), slot_of(of),
+         width, height, is_line, pixel, (size_t)flags);
   cl_mem mem = clCreateImage(context, flags, &formats[format], &desc, NULL, &code);
   printf(": %d", code);
-  begin_part(it, (thing){mem, IMAGE, of->mem ? of : NULL, 0, width, height, pixel, 0, 0, 0},
-             pixel * width * height <= of->bytes);
-  if (it->mem && !of->mem)
+  if (begin((thing){mem, IMAGE, of->mem ? of : NULL, 0, width, height, pixel, 0, 0, 0},
+            !of->mem || pixel * width * height <= of->bytes) &&
+      !of->mem)
     require(!clEnqueueFillImage(queues[0], mem, host, (const size_t[3]){0},
                                 (const size_t[3]){width, height, 1}, 0, NULL, NULL));
-  finish();
+  require(!clFinish(queues[0]));
 }
 
 static void retain(void)
@@ -463,17 +413,10 @@ static void release(void)
   release_one(draw(ANY));
 }
 
-static bool is_watched(const thing *it)
-{
-  return it->watches > 0 || (it->of && it->of->watches > 0);
-}
-
 /* Of an image, a row. Sometimes all that has the memory is released while it is mapped. */
 static void map(void)
 {
-  size_t offset;
-  size_t bytes;
-  size_t pitches[2] = {0, 0};
+  size_t offset, bytes, pitches[2] = {0, 0};
   cl_int code;
   thing *it = draw(ANY);
   const cl_map_flags flags = one_in(10) ? below(8) : (cl_map_flags)1 << below(3);
@@ -504,7 +447,8 @@ static void map(void)
   if (one_in(4))
     ENQUEUE(clEnqueueUnmapMemObject, it->mem, host);
   call.count = call.list != NULL;
-  const bool stays = one_in(6) && flags == CL_MAP_READ && !is_watched(it);
+  const bool is_watched = it->watches > 0 || (it->of && it->of->watches > 0);
+  const bool stays = one_in(6) && flags == CL_MAP_READ && !is_watched;
   it->parts += stays || ENQUEUE(clEnqueueUnmapMemObject, it->mem, at); /* it may never end */
   for (thing *of = it; of && stays; of = of->of) {
     bytes = of->bytes;
@@ -515,20 +459,17 @@ static void map(void)
     make_buffer_of(bytes, 0, false);
 }
 
-/* --- queries --- */
-
 static void ask(void)
 {
   union {
     const void *pointer;
     unsigned char bytes[16];
-  } answer;
+  } answer = {NULL};
   const thing *it = draw(ANY);
   const bool is_image = it->is == IMAGE && one_in(2);
   const cl_uint what = (is_image ? CL_IMAGE_FORMAT : CL_MEM_TYPE) + (cl_uint)below(12);
   const size_t room = one_in(8) ? below(8) : sizeof(answer);
-  void *to = one_in(8) ? NULL : &answer;
-  memset(&answer, 0, sizeof(answer));
+  void *to = one_in(8) ? NULL : memset(&answer, 0, sizeof(answer));
   size_t size = 99;
   (void)await_count(it, CL_MEM_REFERENCE_COUNT, it->references + it->parts);
   const cl_int code = is_image ? clGetImageInfo(it->mem, what, room, to, &size)
@@ -542,7 +483,7 @@ static void ask(void)
                   : answer.pointer == backing[slot_of(it)]  ? "memory"
                                                             : "pointer");
   else
-    for (size_t i = 0; i < sizeof(answer); i++)
+    for (size_t i = 0; to && i < sizeof(answer); i++)
       printf(" %x", answer.bytes[i]);
 }
 
@@ -551,84 +492,24 @@ static void ask(void)
 static const struct {
   size_t weight;
   void (*take)(void);
-} steps[] = {{30, use_range}, {14, copy_range},  {14, map},       {26, use_box},    {16, use_image},
-             {3, migrate},    {50, make_buffer}, {20, make_part}, {10, make_image}, {3, retain},
-             {26, release},   {4, watch},        {14, ask},       {0, NULL}};
+} steps[] = {{44, use_range}, {14, map},         {26, use_box},   {16, use_image},
+             {3, migrate},    {50, make_buffer}, {20, make_part}, {10, make_image},
+             {3, retain},     {26, release},     {4, watch},      {14, ask}};
 
 static void take_step(void)
 {
-  size_t all = 0;
-  for (size_t i = 0; steps[i].take; i++)
-    all += steps[i].weight;
-  size_t left = below(all);
   size_t i = 0;
-  for (; left >= steps[i].weight; i++)
-    left -= steps[i].weight;
   draw_call();
+  for (size_t left = below(230); left >= steps[i].weight; i++)
+    left -= steps[i].weight;
   steps[i].take();
-}
-
-static void end_line(void)
-{
-  uint64_t hash = 0;
-  for (size_t i = 0; i < ROOM; i += sizeof(hash)) {
-    uint64_t word;
-    memcpy(&word, host + i, sizeof(word));
+  uint64_t hash = 0, word;
+  for (size_t at = 0; at < ROOM; at += sizeof(word)) {
+    memcpy(&word, host + at, sizeof(word));
     hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
     hash ^= hash >> 29;
   }
   printf(", %016llx\n", (unsigned long long)hash);
-}
-
-#define TAKE(...) (printf("%s", #__VA_ARGS__), (void)ENQUEUE(__VA_ARGS__), end_line())
-
-/* Byte 76 of a part that ends with its buffer, and what lies behind that in a block: 'S'. */
-static void take_fixed_steps(void)
-{
-  static const size_t end[] = {76, 0, 0};
-  static const size_t none[] = {0, 0, 0};
-  static const size_t one[] = {1, 1, 1};
-  cl_int code;
-  call.queue = queues[0];
-  call.host = memset(host, 'S', ROOM);
-  call.count = 0;
-  call.list = NULL;
-  call.event = NULL;
-  make_buffer_of(1150, 0, false);
-  release_one(&things[0]);
-  memset(host, 0, ROOM);
-  make_buffer_of(1100, 0, false);
-  make_buffer_of(64, 0, false);
-  make_part_of(&things[0], (cl_buffer_region){1024, 76}, 0);
-  end_line();
-  cl_mem target = things[1].mem;
-  cl_mem part = things[2].mem;
-  TAKE(clEnqueueCopyBuffer, part, target, 76, 0, 1);
-  TAKE(clEnqueueCopyBuffer, target, part, 0, 76, 1);
-  TAKE(clEnqueueReadBuffer, part, CL_TRUE, 76, 1, host);
-  TAKE(clEnqueueWriteBuffer, part, CL_TRUE, 76, 1, host);
-  TAKE(clEnqueueFillBuffer, part, host, 1, 76, 1);
-  TAKE(clEnqueueCopyBufferRect, part, target, end, none, one, 0, 0, 0, 0);
-  TAKE(clEnqueueReadBufferRect, part, CL_TRUE, end, none, one, 0, 0, 0, 0, host);
-  TAKE(clEnqueueWriteBufferRect, part, CL_TRUE, end, none, one, 0, 0, 0, 0, host);
-  TAKE(clEnqueueReadBuffer, target, CL_TRUE, 0, 64, host);
-  clEnqueueMapBuffer(queues[0], part, CL_TRUE, CL_MAP_READ, 76, 1, 0, NULL, NULL, &code);
-  end_call(code);
-  end_line();
-}
-
-static cl_context open_context(void)
-{
-  cl_context opened = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
-  require(opened);
-  return opened;
-}
-
-static cl_command_queue open_queue(cl_context of)
-{
-  cl_command_queue opened = clCreateCommandQueueWithProperties(of, device, NULL, NULL);
-  require(opened);
-  return opened;
 }
 
 static void run(unsigned seed)
@@ -636,16 +517,12 @@ static void run(unsigned seed)
   printf("sequence %u\n", seed);
   chance = clpt_chance_seed(seed);
   context = open_context();
-  queues[0] = open_queue(context);
-  queues[1] = open_queue(context);
-  require(!clEnqueueMarkerWithWaitList(queues[0], 0, NULL, &past_event));
-  finish();
-  if (seed == 0)
-    take_fixed_steps();
-  for (unsigned i = 0; i < CALLS && seed > 0; i++) {
+  queues[0] = open_queue(context, 0);
+  queues[1] = open_queue(context, 0);
+  require(!clEnqueueMarkerWithWaitList(queues[0], 0, NULL, &past_event) && !clFinish(queues[0]));
+  for (unsigned i = 0; i < CALLS; i++) {
     printf("%u ", i);
     take_step();
-    end_line();
   }
   for (thing *it = things; it < &things[SLOTS]; it++)
     while (it->references > 0)
@@ -657,13 +534,11 @@ static void run(unsigned seed)
   require(!clReleaseContext(context));
 }
 
-int main(int argc, char **argv)
+void random_calls(unsigned first, unsigned count)
 {
   char name[64] = "";
   cl_platform_id platform;
   cl_uint bits = 0;
-  if (argc < 3 || clpt_find_devices(1, &device) == 0)
-    return SKIPPED;
   setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
   require(!clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL));
   (void)clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL);
@@ -671,11 +546,8 @@ int main(int argc, char **argv)
   require(!clGetDeviceInfo(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(bits), &bits, NULL));
   alignment = bits / 8;
   other_context = open_context();
-  other_queue = open_queue(other_context);
-  const unsigned first = (unsigned)strtoul(argv[1], NULL, 10);
-  const unsigned count = (unsigned)strtoul(argv[2], NULL, 10);
+  other_queue = open_queue(other_context, 0);
   for (unsigned i = 0; i < count; i++)
     run(first + i);
   require(!clReleaseCommandQueue(other_queue) && !clReleaseContext(other_context));
-  return EXIT_SUCCESS;
 }

@@ -5,16 +5,19 @@
 #ifndef CLPT_LAYER_TOLD_DRIVER_H
 #define CLPT_LAYER_TOLD_DRIVER_H
 
+#include "support/suite.h"
+
 #include <CL/cl_layer.h>
+#include <dlfcn.h>
 #include <pthread.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #define DEVICE_BYTES ((size_t)1 << 32)
 
 enum { MOST_MEMS = 16384, MOST_EVENTS = 65536, MOST_QUEUES = 4 };
 
+/* Each object begins with its references. */
 typedef struct queue {
   int references;
   uint64_t given, done; /* commands */
@@ -39,8 +42,8 @@ typedef struct event {
 } event;
 
 typedef struct told_driver {
+  int references; /* of the context */
   pthread_mutex_t lock;
-  int context_references;
   queue queues[MOST_QUEUES];
   mem mems[MOST_MEMS];
   event events[MOST_EVENTS];
@@ -52,11 +55,9 @@ typedef struct told_driver {
   unsigned refusals;     /* of buffers to come */
   cl_int refusal_code;
   cl_uint more_devices; /* than one that the context says it has */
-  /* Runs on a thread of its own in the next fill, if it has memory or if it lacks it; then it is
-   * NULL.
-   */
-  void *(*beside_fill)(void *), *(*beside_lack)(void *);
-  void *(*callback)(void *);
+  /* Runs on a thread of its own in the next fill, if it has memory or if it lacks it, or when an
+   * event is waited for; then it is NULL. */
+  void *(*beside_fill)(void *), *(*beside_lack)(void *), *(*callback)(void *);
 } told_driver;
 
 extern told_driver driver;
@@ -64,7 +65,11 @@ extern const cl_icd_dispatch target; /* the driver's functions */
 extern const cl_device_id device;    /* its only one */
 extern const cl_context context;     /* and its only one */
 
-/* Bytes of buffers that have memory. */
+/* Opens a layer by its name, and gives its clInitLayer. */
+void *open_layer(const char *name, pfn_clInitLayer *init);
+
+/* Bytes of buffers that have memory; of those that have references. */
 size_t bytes_in_use(void);
+size_t bytes_of_blocks(void);
 
 #endif
