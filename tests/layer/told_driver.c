@@ -10,15 +10,26 @@ static char device_object;
 const cl_device_id device = (cl_device_id)&device_object;
 const cl_context context = (cl_context)&driver;
 
-void *open_layer(const char *name, pfn_clInitLayer *init)
+static pfn_clInitLayer init;
+
+void *open_layer(const char *name)
 {
   const char *top = getenv("top_builddir");
   char path[4096];
   snprintf(path, sizeof(path), "%s/.libs/libclpool-%s.so", top ? top : ".", name);
   void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   ck_assert_msg(library != NULL, "%s", dlerror());
-  *(void **)init = dlsym(library, "clInitLayer");
+  *(void **)&init = dlsym(library, "clInitLayer");
   return library;
+}
+
+cl_int init_layer(cl_uint function_count, const cl_icd_dispatch **functions)
+{
+  cl_uint count = 0;
+  const cl_int code =
+      init(function_count, function_count == ALL ? &target : NULL, &count, functions);
+  ck_assert(code || count == ALL);
+  return code;
 }
 
 /* --- queries --- */
