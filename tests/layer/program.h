@@ -25,7 +25,6 @@ enum { SKIPPED = 77, MOST_THREADS = 16 };
   } while (0)
 
 extern cl_device_id device;
-extern cl_uint vendor; /* of the device */
 
 cl_context open_context(void);
 cl_command_queue open_queue(cl_context context, cl_command_queue_properties properties);

@@ -5,7 +5,7 @@
  * for nothing hangs it. */
 #include "program.h"
 
-enum { BUFFERS = 10, QUEUES = 3, MOST_WORDS = 4096, STEPS = 300, NVIDIA = 0x10de };
+enum { BUFFERS = 10, QUEUES = 3, MOST_WORDS = 4096, STEPS = 300 };
 
 typedef struct buffer {
   cl_mem mem, part; /* NULL: none */
@@ -13,7 +13,6 @@ typedef struct buffer {
   cl_uint value;   /* of all words */
   cl_event latest; /* behind the latest use */
   bool is_gated;   /* that waits for the gate */
-  bool is_watched;
   unsigned references;
 } buffer;
 
@@ -41,54 +40,44 @@ static size_t below(hand *self, size_t bound)
   return clpt_chance_below(&self->chance, bound);
 }
 
-/* --- what callbacks do --- */
+/* --- what is done when an event is complete --- */
 
 typedef struct late {
   hand *by;
-  cl_event latest; /* NULL, or it is complete when the callback comes */
-  buffer released; /* by the callback */
-  cl_uint words[MOST_WORDS] __attribute__((aligned(128))); /* that a buffer is of, or is given */
+  buffer released;
+  cl_uint words[MOST_WORDS]; /* that are written until then */
 } late;
 
-static late *expect_callback(hand *self)
-{
-  late *what = aligned_alloc(128, sizeof(*what));
-  require(what);
-  *what = (late){.by = self};
-  atomic_fetch_add(&self->callbacks, 1);
-  return what;
-}
-
-static void release_all(const buffer *of)
+static void release(const buffer *of)
 {
   for (unsigned i = 0; i < of->references; i++)
     require(!clReleaseMemObject(of->mem));
   require(!of->part || !clReleaseMemObject(of->part));
 }
 
-/* NVIDIA's driver calls back once the last reference goes, whatever work is left. */
-static void CL_CALLBACK after_mem(cl_mem mem, void *user_data)
+static void CL_CALLBACK end_late(cl_event event, cl_int progress, void *user_data)
 {
   late *what = user_data;
   hand *by = what->by;
-  cl_int progress = CL_COMPLETE;
-  (void)mem;
-  if (what->latest) {
-    require(!clGetEventInfo(what->latest, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(progress),
-                            &progress, NULL));
-    require(!clReleaseEvent(what->latest));
-  }
-  require(progress == CL_COMPLETE || vendor == NVIDIA);
-  release_all(&what->released);
+  (void)event;
+  require(progress == CL_COMPLETE);
+  release(&what->released);
   free(what);
   atomic_fetch_sub(&by->callbacks, 1);
 }
 
-static void CL_CALLBACK after_event(cl_event event, cl_int progress, void *user_data)
+static void do_late(late *what, cl_event event)
 {
-  (void)event;
-  require(progress == CL_COMPLETE);
-  after_mem(NULL, user_data);
+  atomic_fetch_add(&what->by->callbacks, 1);
+  require(!clSetEventCallback(event, CL_COMPLETE, end_late, what));
+}
+
+static late *begin_late(hand *self)
+{
+  late *what = calloc(1, sizeof(*what));
+  require(what);
+  what->by = self;
+  return what;
 }
 
 /* --- the gate --- */
@@ -146,12 +135,12 @@ static cl_event write_words(hand *self, const queue *on, const buffer *to, cl_ui
                             const cl_event *list)
 {
   cl_event event;
-  late *what = expect_callback(self);
+  late *what = begin_late(self);
   for (size_t i = 0; i < to->words; i++)
     what->words[i] = to->value;
   require(!clEnqueueWriteBuffer(on->handle, to->mem, CL_FALSE, 0, 4 * to->words, what->words, count,
                                 list, &event));
-  require(!clSetEventCallback(event, CL_COMPLETE, after_event, what));
+  do_late(what, event);
   return event;
 }
 
@@ -226,35 +215,14 @@ static void check(hand *self, queue *on, buffer *of)
 
 /* --- buffers --- */
 
-/* One that has its words from the start: copied, or the hand's own memory. */
-static void make_on_host(hand *self, buffer *out)
-{
-  late *host = expect_callback(self);
-  const bool is_copied = below(self, 2);
-  out->value = (cl_uint)clpt_chance_next(&self->chance);
-  for (size_t i = 0; i < out->words; i++)
-    host->words[i] = out->value;
-  out->mem = clCreateBuffer(self->context, is_copied ? CL_MEM_COPY_HOST_PTR : CL_MEM_USE_HOST_PTR,
-                            4 * out->words, host->words, NULL);
-  require(out->mem);
-  if (is_copied)
-    after_mem(NULL, host);
-  else
-    require(!clSetMemObjectDestructorCallback(out->mem, after_mem, host));
-}
-
 static void make(hand *self, queue *on, buffer *out)
 {
   static const size_t words[] = {1, 1000, 1003, MOST_WORDS}; /* two share a block's size */
-  const bool is_host = below(self, 10) == 0;
   *out = (buffer){.words = words[below(self, 4)], .references = 1};
-  if (is_host)
-    make_on_host(self, out);
-  else
-    out->mem = clCreateBuffer(self->context, below(self, 3) ? 0 : CL_MEM_ALLOC_HOST_PTR,
-                              4 * out->words, NULL, NULL);
+  out->mem = clCreateBuffer(self->context, below(self, 3) ? 0 : CL_MEM_ALLOC_HOST_PTR,
+                            4 * out->words, NULL, NULL);
   require(out->mem);
-  use(self, on, is_host ? PART : (kind)below(self, PART - 1), out, NULL); /* each has a use */
+  use(self, on, (kind)below(self, COPY), out, NULL); /* each has a use */
 }
 
 static void share(hand *self, buffer *of)
@@ -265,21 +233,15 @@ static void share(hand *self, buffer *of)
     require(!clReleaseMemObject(of->mem));
 }
 
-/* Sometimes a callback releases it, behind its latest use; or one is to come. */
+/* Sometimes a callback releases it, behind its latest use. */
 static void end_buffer(hand *self, buffer *of)
 {
-  const bool is_late = below(self, 8) == 0;
-  late *what = is_late || of->is_watched ? expect_callback(self) : NULL;
-  if (is_late) {
+  if (below(self, 8) == 0) {
+    late *what = begin_late(self);
     what->released = *of;
-    require(!clSetEventCallback(of->latest, CL_COMPLETE, after_event, what));
-  } else if (of->is_watched) {
-    what->latest = of->latest;
-    require(!clRetainEvent(of->latest));
-    require(!clSetMemObjectDestructorCallback(of->mem, after_mem, what));
-  }
-  if (!is_late)
-    release_all(of);
+    do_late(what, of->latest);
+  } else
+    release(of);
   require(!clReleaseEvent(of->latest));
   *of = (buffer){0};
 }
@@ -309,7 +271,7 @@ static void step(hand *self)
   queue *on = &self->queues[below(self, self->queue_count)];
   buffer *one = &self->buffers[below(self, BUFFERS)];
   buffer *other = &self->buffers[below(self, BUFFERS)];
-  const size_t what = below(self, 42);
+  const size_t what = below(self, 41);
   if (what < 5)
     step_queues(self, what, on);
   else if (!one->mem)
@@ -324,8 +286,6 @@ static void step(hand *self)
     use(self, on, PART, one, NULL);
   else if (what < 35)
     share(self, one);
-  else if (what < 36)
-    one->is_watched = true;
   else
     check(self, on, one);
 }
