@@ -43,10 +43,10 @@ pools=$(grep '^allocate [0-9]' expected | cut -d ' ' -f 3,4 | sort -u | wc -l)
   fail "not each kind of memory in each context has a pool of its own"
 
 # Each buffer has a row, and each row of a free one of an allocate.
-alone programs 1 60 2
-as_alone -o run.csv "$program" programs 1 60 2
+alone calls 1 60 2
+as_alone -o run.csv "$program" calls 1 60 2
 is_whole run.csv
-[ "$(grep -c ',allocate,' run.csv)" -ge 60 ] || fail "random programs: rows are missing"
+[ "$(grep -c ',allocate,' run.csv)" -ge 300 ] || fail "random calls: rows are missing"
 counts free "$(grep -c ',allocate,' run.csv)"
 
 # By hand; the loader cuts the variable behind the first layer.

@@ -370,9 +370,7 @@ int main(int argc, char **argv)
   if (argc < 2 || clpt_find_devices(1, &device) == 0)
     return SKIPPED;
   if (strcmp(argv[1], "calls") == 0)
-    random_calls(first, count);
-  if (strcmp(argv[1], "programs") == 0)
-    random_programs(first, count, argc > 4 ? (size_t)atoi(argv[4]) : 1);
+    random_calls(first, count, argc > 4 ? (size_t)atoi(argv[4]) : 0);
   context = open_context();
   contexts++;
   for (size_t i = 0; i < sizeof(works) / sizeof(works[0]); i++)
