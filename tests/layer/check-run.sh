@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # clpool run: calls, right and wrong ones, do the same under the layer that pools as without; it
-# takes what clpool tune says; and what cannot be is told in one line. CLPT_SEQUENCES is the number of
-# sequences drawn by chance; `tests/layer/program calls N 1` makes one of them.
+# takes what clpool tune says; and what cannot be is told in one line. CLPT_SEQUENCES is the number
+# of sequences drawn by chance; `tests/layer/program calls N 1` makes one of them.
 : "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}"
 command=run
 layer=layer
