@@ -462,6 +462,13 @@ START_TEST(a_queue_ends_once_its_work_is_done)
   for (int i = 0; i < 3; i++)
     use(queues[0], 1000);
   ck_assert_int_eq(driver.queues[2].references, 0);
+  cl_command_queue fourth = open_queue(0);
+  cl_mem idle = make(500);
+  use(fourth, 1000);
+  driver.queues[3].done = driver.queues[3].given + 1;
+  ck_assert_int_eq(cl->clReleaseCommandQueue(fourth), CL_SUCCESS);
+  release(idle);
+  ck_assert_ptr_eq(make(500), idle); /* which had no work */
 }
 END_TEST
 
