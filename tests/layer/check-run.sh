@@ -42,14 +42,6 @@ while [ "$first" -le "$count" ]; do
   first=$((first + some))
 done
 
-# What is held goes when memory is out, though more may be held than there is.
-code=0
-"$program" exhausts >plain || code=$?
-if [ "$code" -ne 77 ]; then
-  [ "$code" -eq 0 ] || fail "out of memory: $(cat plain)"
-  run 0 --hold=10G "$program" exhausts
-fi
-
 # The variables of a program's own pools are nothing to the layer, nor is what those take pooled.
 alone calls 1 10 1
 with='CLPOOL_MEMORY_LIMIT=x CLPOOL_LEADING_BITS=x CLPOOL_ARENA=x CLPOOL_HOLD=0'

@@ -241,47 +241,6 @@ static void children(void)
   end(mem, 500, 0);
 }
 
-/* --- memory that is out --- */
-
-static void use_image_and_buffers(cl_command_queue queue, size_t mib, int count)
-{
-  const cl_image_format format = {CL_R, CL_FLOAT};
-  const cl_image_desc desc = {
-      .image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 4096, .image_height = mib << 6};
-  const float color[4] = {1};
-  const size_t origin[3] = {0}, region[3] = {4096, mib << 6, 1};
-  cl_mem live[4] = {clCreateImage(context, CL_MEM_READ_WRITE, &format, &desc, NULL, NULL)};
-  require(live[0] && !clEnqueueFillImage(queue, live[0], color, origin, region, 0, NULL, NULL));
-  for (int i = 1; i < count; i++) {
-    live[i] = clCreateBuffer(context, CL_MEM_READ_WRITE, mib * MIB, NULL, NULL);
-    require(live[i] && !clEnqueueFillBuffer(queue, live[i], color, 4, 0, mib * MIB, 0, NULL, NULL));
-  }
-  require(!clFinish(queue));
-  for (int i = 0; i < count; i++)
-    release(live[i]);
-}
-
-/* There is room for what is in use, and not for much more: what clpool run holds must go. For PoCL,
- * whose memory is the process's. */
-static void exhausts(void)
-{
-  char version[256] = "";
-  unsigned long pages = 0;
-  (void)clGetDeviceInfo(device, CL_DEVICE_VERSION, sizeof(version) - 1, version, NULL);
-  if (CLPT_SANITIZED || RUNNING_ON_VALGRIND ||
-      (!strstr(version, "PoCL") && !strstr(version, "pocl")))
-    exit(SKIPPED);
-  cl_command_queue queue = open_queue(context, 0);
-  use_image_and_buffers(queue, 1, 2); /* what the driver loads and starts comes before the limit */
-  FILE *file = fopen("/proc/self/statm", "r");
-  require(file && fscanf(file, "%lu", &pages) == 1 && !fclose(file));
-  const rlim_t most = pages * (rlim_t)sysconf(_SC_PAGESIZE) + (rlim_t)200 * MIB;
-  require(!setrlimit(RLIMIT_AS, &(const struct rlimit){most, most}));
-  for (size_t phase = 0; phase < 6; phase++)
-    use_image_and_buffers(queue, 30 + phase * 2, 4);
-  require(!clReleaseCommandQueue(queue));
-}
-
 /* --- sizes, of which clpool tune says what clpool run would take for them --- */
 
 static clpt_chance chance;
@@ -360,11 +319,15 @@ int main(int argc, char **argv)
     const char *name;
     void (*run)(void);
     cl_mem (*make)(cl_context in, unsigned step);
-  } works[] = {{"rows", rows, NULL},         {"threads", threads, NULL},
-               {"killed", killed, NULL},     {"exits", exits, NULL},
-               {"children", children, NULL}, {"exhausts", exhausts, NULL},
-               {"nothing", nothing, NULL},   {"phases", NULL, make_in_phases},
-               {"images", NULL, make_image}, {"flags", NULL, make_with_flags}};
+  } works[] = {{"rows", rows, NULL},
+               {"threads", threads, NULL},
+               {"killed", killed, NULL},
+               {"exits", exits, NULL},
+               {"children", children, NULL},
+               {"nothing", nothing, NULL},
+               {"phases", NULL, make_in_phases},
+               {"images", NULL, make_image},
+               {"flags", NULL, make_with_flags}};
   const unsigned first = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
   const unsigned count = argc > 3 ? (unsigned)atoi(argv[3]) : 0;
   if (argc < 2 || clpt_find_devices(1, &device) == 0)

@@ -549,8 +549,7 @@ static void map(void)
     offset %= ROOM;
     bytes = bytes % ROOM + (bytes == 0);
   }
-  if (is_late)
-    open_gate();
+  open_gate(); /* which late maps would wait for */
   call.blocking |= is_late;
   uses(it, it);
   print("map %zu: %zu at %zu, as %zu", slot_of(it), bytes, offset, (size_t)flags);
@@ -655,15 +654,11 @@ static void take_step(unsigned number)
 }
 
 /* Takes a while, so that buffers are released before it is done. */
-static const char source[] = "kernel void stir(global uint *words, uint count, uint value,\n"
-                             "                 uint spins)\n"
-                             "{\n"
-                             "  uint x = value;\n"
-                             "  for (uint i = 0; i < spins; i++)\n"
-                             "    x = x * 1664525u + 1013904223u + (x >> 7);\n"
-                             "  for (uint i = 0; i < count; i++)\n"
-                             "    words[i] = words[i] * 3u + x;\n"
-                             "}\n";
+static const char source[] =
+    "kernel void stir(global uint *words, uint count, uint value, uint spins) {\n"
+    "  for (uint i = 0; i < spins; i++) value = value * 1664525u + 1013904223u + (value >> 7);\n"
+    "  for (uint i = 0; i < count; i++) words[i] = words[i] * 3u + value;\n"
+    "}\n";
 
 static void run(unsigned seed)
 {
