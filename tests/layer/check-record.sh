@@ -217,18 +217,6 @@ else
   echo "not tried: Python, of which there is none from 3.10 on"
 fi
 
-# A program that uses clpool.
-example=$builddir/examples/where_memory_goes
-if [ -x "$example" ]; then
-  CLPOOL_TRACE=run.csv CLPOOL_TRACE_STACKS=1 "$example" memory.csv memory.folded >out 2>err ||
-    fail "CLPOOL_TRACE_STACKS: $(cat err)"
-  folds
-  has_stack ':main;.*;.*:array_create [0-9]*$'
-  ! CLPOOL_TRACE=run.csv CLPOOL_TRACE_STACKS=2 "$example" memory.csv memory.folded >out 2>err ||
-    fail "CLPOOL_TRACE_STACKS=2 is fine"
-  grep -q 'CLPOOL_TRACE_STACKS is "2"' err || fail "CLPOOL_TRACE_STACKS=2: $(cat err)"
-fi
-
 # --- What cannot be recorded
 
 run 0 -o run.csv sh -c "'$program' exits; '$program' rows; :"
