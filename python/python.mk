@@ -5,7 +5,10 @@
 #   make check-python      its tests
 #   make check-pyopencl    PyOpenCL's own tests, without a pool, on its own, and on clpool's
 
-EXTRA_DIST += recipe/recipe.yaml \
+EXTRA_DIST += packaging/conda/recipe.yaml packaging/clpool.spec \
+	packaging/conan/conanfile.py packaging/conan/test_package/CMakeLists.txt \
+	packaging/conan/test_package/conanfile.py \
+	packaging/vcpkg/portfile.cmake packaging/vcpkg/vcpkg.json \
 	python/COPYING python/MANIFEST.in python/README.md \
 	python/bench/footprint.py \
 	python/bench/pair.py \

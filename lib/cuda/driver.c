@@ -38,7 +38,7 @@ typedef struct function {
 } function;
 
 #define FUNCTION_ENTRY(name, suffix, version, parameters)                                          \
-  {#name, suffix, version, offsetof(clpi_cuda_driver, name)},
+  {#name, #suffix, version, offsetof(clpi_cuda_driver, name)},
 static const function functions[] = {CLPI_CUDA_FUNCTIONS(FUNCTION_ENTRY)};
 #undef FUNCTION_ENTRY
 enum { FUNCTION_COUNT = sizeof(functions) / sizeof(functions[0]) };

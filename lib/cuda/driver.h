@@ -105,60 +105,59 @@ typedef struct clpi_cuda_shared_pointer { /* CUmemPoolPtrExportData */
 /* The one list of functions: X(name, suffix of the symbol in the library, CUDA version that
  * introduced this form, parameters). */
 #define CLPI_CUDA_FUNCTIONS(X)                                                                     \
-  X(cuInit, "", 2000, (unsigned flags))                                                            \
-  X(cuDriverGetVersion, "", 2020, (int *version))                                                  \
-  X(cuGetErrorName, "", 6000, (clpi_cuda_result code, const char **name))                          \
-  X(cuDeviceGet, "", 2000, (clpi_cuda_device * device, int ordinal))                               \
-  X(cuDeviceGetCount, "", 2000, (int *count))                                                      \
-  X(cuDeviceGetName, "", 2000, (char *name, int size, clpi_cuda_device device))                    \
-  X(cuDeviceGetAttribute, "", 2000,                                                                \
+  X(cuInit, , 2000, (unsigned flags))                                                              \
+  X(cuDriverGetVersion, , 2020, (int *version))                                                    \
+  X(cuGetErrorName, , 6000, (clpi_cuda_result code, const char **name))                            \
+  X(cuDeviceGet, , 2000, (clpi_cuda_device * device, int ordinal))                                 \
+  X(cuDeviceGetCount, , 2000, (int *count))                                                        \
+  X(cuDeviceGetName, , 2000, (char *name, int size, clpi_cuda_device device))                      \
+  X(cuDeviceGetAttribute, , 2000,                                                                  \
     (int *value, clpi_cuda_device_attribute attribute, clpi_cuda_device device))                   \
-  X(cuDeviceTotalMem, "_v2", 3020, (size_t * bytes, clpi_cuda_device device))                      \
-  X(cuDeviceGetDefaultMemPool, "", 11020, (clpi_cuda_mempool * mempool, clpi_cuda_device device))  \
-  X(cuDeviceGetMemPool, "", 11020, (clpi_cuda_mempool * mempool, clpi_cuda_device device))         \
-  X(cuDeviceSetMemPool, "", 11020, (clpi_cuda_device device, clpi_cuda_mempool mempool))           \
-  X(cuDevicePrimaryCtxRetain, "", 7000, (clpi_cuda_ctx * ctx, clpi_cuda_device device))            \
-  X(cuDevicePrimaryCtxRelease, "_v2", 11000, (clpi_cuda_device device))                            \
-  X(cuCtxGetCurrent, "", 4000, (clpi_cuda_ctx * ctx))                                              \
-  X(cuCtxGetDevice, "", 2000, (clpi_cuda_device * device))                                         \
-  X(cuCtxPushCurrent, "_v2", 4000, (clpi_cuda_ctx ctx))                                            \
-  X(cuCtxPopCurrent, "_v2", 4000, (clpi_cuda_ctx * ctx))                                           \
-  X(cuCtxSynchronize, "", 2000, (void))                                                            \
-  X(cuStreamGetCtx, "", 9020, (clpi_cuda_stream stream, clpi_cuda_ctx * ctx))                      \
-  X(cuStreamSynchronize, "", 2000, (clpi_cuda_stream stream))                                      \
-  X(cuStreamIsCapturing, "", 10000, (clpi_cuda_stream stream, clpi_cuda_capture_status * status))  \
-  X(cuThreadExchangeStreamCaptureMode, "", 10010, (clpi_cuda_capture_mode * mode))                 \
-  X(cuStreamWaitEvent, "", 3020, (clpi_cuda_stream stream, clpi_cuda_event event, unsigned flags)) \
-  X(cuEventCreate, "", 2000, (clpi_cuda_event * event, unsigned flags))                            \
-  X(cuEventDestroy, "_v2", 4000, (clpi_cuda_event event))                                          \
-  X(cuEventRecord, "", 2000, (clpi_cuda_event event, clpi_cuda_stream stream))                     \
-  X(cuEventQuery, "", 2000, (clpi_cuda_event event))                                               \
-  X(cuEventSynchronize, "", 2000, (clpi_cuda_event event))                                         \
-  X(cuMemAllocFromPoolAsync, "", 11020,                                                            \
+  X(cuDeviceTotalMem, _v2, 3020, (size_t * bytes, clpi_cuda_device device))                        \
+  X(cuDeviceGetDefaultMemPool, , 11020, (clpi_cuda_mempool * mempool, clpi_cuda_device device))    \
+  X(cuDeviceGetMemPool, , 11020, (clpi_cuda_mempool * mempool, clpi_cuda_device device))           \
+  X(cuDeviceSetMemPool, , 11020, (clpi_cuda_device device, clpi_cuda_mempool mempool))             \
+  X(cuDevicePrimaryCtxRetain, , 7000, (clpi_cuda_ctx * ctx, clpi_cuda_device device))              \
+  X(cuDevicePrimaryCtxRelease, _v2, 11000, (clpi_cuda_device device))                              \
+  X(cuCtxGetCurrent, , 4000, (clpi_cuda_ctx * ctx))                                                \
+  X(cuCtxGetDevice, , 2000, (clpi_cuda_device * device))                                           \
+  X(cuCtxPushCurrent, _v2, 4000, (clpi_cuda_ctx ctx))                                              \
+  X(cuCtxPopCurrent, _v2, 4000, (clpi_cuda_ctx * ctx))                                             \
+  X(cuCtxSynchronize, , 2000, (void))                                                              \
+  X(cuStreamGetCtx, , 9020, (clpi_cuda_stream stream, clpi_cuda_ctx * ctx))                        \
+  X(cuStreamSynchronize, , 2000, (clpi_cuda_stream stream))                                        \
+  X(cuStreamIsCapturing, , 10000, (clpi_cuda_stream stream, clpi_cuda_capture_status * status))    \
+  X(cuThreadExchangeStreamCaptureMode, , 10010, (clpi_cuda_capture_mode * mode))                   \
+  X(cuStreamWaitEvent, , 3020, (clpi_cuda_stream stream, clpi_cuda_event event, unsigned flags))   \
+  X(cuEventCreate, , 2000, (clpi_cuda_event * event, unsigned flags))                              \
+  X(cuEventDestroy, _v2, 4000, (clpi_cuda_event event))                                            \
+  X(cuEventRecord, , 2000, (clpi_cuda_event event, clpi_cuda_stream stream))                       \
+  X(cuEventQuery, , 2000, (clpi_cuda_event event))                                                 \
+  X(cuEventSynchronize, , 2000, (clpi_cuda_event event))                                           \
+  X(cuMemAllocFromPoolAsync, , 11020,                                                              \
     (clpi_cuda_pointer * pointer, size_t bytes, clpi_cuda_mempool mempool,                         \
      clpi_cuda_stream stream))                                                                     \
-  X(cuMemFreeAsync, "", 11020, (clpi_cuda_pointer pointer, clpi_cuda_stream stream))               \
-  X(cuMemPoolCreate, "", 11020,                                                                    \
-    (clpi_cuda_mempool * mempool, const clpi_cuda_mempool_props *props))                           \
-  X(cuMemPoolDestroy, "", 11020, (clpi_cuda_mempool mempool))                                      \
-  X(cuMemPoolSetAttribute, "", 11020,                                                              \
+  X(cuMemFreeAsync, , 11020, (clpi_cuda_pointer pointer, clpi_cuda_stream stream))                 \
+  X(cuMemPoolCreate, , 11020, (clpi_cuda_mempool * mempool, const clpi_cuda_mempool_props *props)) \
+  X(cuMemPoolDestroy, , 11020, (clpi_cuda_mempool mempool))                                        \
+  X(cuMemPoolSetAttribute, , 11020,                                                                \
     (clpi_cuda_mempool mempool, clpi_cuda_mempool_attribute attribute, void *value))               \
-  X(cuMemPoolGetAttribute, "", 11020,                                                              \
+  X(cuMemPoolGetAttribute, , 11020,                                                                \
     (clpi_cuda_mempool mempool, clpi_cuda_mempool_attribute attribute, void *value))               \
-  X(cuMemPoolTrimTo, "", 11020, (clpi_cuda_mempool mempool, size_t bytes))                         \
-  X(cuMemPoolSetAccess, "", 11020,                                                                 \
+  X(cuMemPoolTrimTo, , 11020, (clpi_cuda_mempool mempool, size_t bytes))                           \
+  X(cuMemPoolSetAccess, , 11020,                                                                   \
     (clpi_cuda_mempool mempool, const clpi_cuda_access *accesses, size_t count))                   \
-  X(cuMemPoolGetAccess, "", 11020,                                                                 \
+  X(cuMemPoolGetAccess, , 11020,                                                                   \
     (clpi_cuda_access_flags * flags, clpi_cuda_mempool mempool, clpi_cuda_location * location))    \
-  X(cuMemPoolExportToShareableHandle, "", 11020,                                                   \
+  X(cuMemPoolExportToShareableHandle, , 11020,                                                     \
     (void *handle, clpi_cuda_mempool mempool, clpi_cuda_handle_type type,                          \
      unsigned long long flags))                                                                    \
-  X(cuMemPoolImportFromShareableHandle, "", 11020,                                                 \
+  X(cuMemPoolImportFromShareableHandle, , 11020,                                                   \
     (clpi_cuda_mempool * mempool, void *handle, clpi_cuda_handle_type type,                        \
      unsigned long long flags))                                                                    \
-  X(cuMemPoolExportPointer, "", 11020,                                                             \
+  X(cuMemPoolExportPointer, , 11020,                                                               \
     (clpi_cuda_shared_pointer * shared, clpi_cuda_pointer pointer))                                \
-  X(cuMemPoolImportPointer, "", 11020,                                                             \
+  X(cuMemPoolImportPointer, , 11020,                                                               \
     (clpi_cuda_pointer * pointer, clpi_cuda_mempool mempool, clpi_cuda_shared_pointer * shared))
 
 typedef struct clpi_cuda_driver {

@@ -28,14 +28,14 @@ MOVED = re.compile(r"(__)?pthread_\w+|dl\w+|sem_\w+|[fl]?stat(at)?(64)?")
 VERSION = {
     "configure.ac": r"AC_INIT\(\[clpool\], \[([\d.]+)\]",
     "python/pyproject.toml": r'(?m)^version = "(.*)"',
-    "recipe/recipe.yaml": r'(?m)^  version: "(.*)"',
+    "packaging/conda/recipe.yaml": r'(?m)^  version: "(.*)"',
     "CITATION.cff": r"(?m)^version: (.*)",
     "debian/changelog": r"\Aclpool \((.*)\)",
 }
 HOME = {
     "configure.ac": r"AC_INIT\(.*\[(https:.*)\]\)",
     "python/pyproject.toml": r'(?m)^Homepage = "(.*)"',
-    "recipe/recipe.yaml": r"(?m)^  homepage: (.*)",
+    "packaging/conda/recipe.yaml": r"(?m)^  homepage: (.*)",
     "CITATION.cff": r"(?m)^url: (.*)",
     "debian/control": r"(?m)^Homepage: (.*)",
 }
@@ -94,7 +94,7 @@ def check_cibuildwheel(tree: pathlib.Path) -> None:
 
 
 def check_recipe(tree: pathlib.Path, version: str) -> None:
-    recipe = rattler_build.Stage0Recipe.from_file(tree / "recipe/recipe.yaml")
+    recipe = rattler_build.Stage0Recipe.from_file(tree / "packaging/conda/recipe.yaml")
     packages = [rendered.recipe.package for rendered in recipe.render()]
     made = sorted((package.name, str(package.version)) for package in packages)
     if made != [("clpool", version), ("libclpool", version)]:

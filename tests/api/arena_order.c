@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory of an arena that streams may still use. Random programs are in tests/model. */
+/* Memory of an arena that streams may still use: who gets it, who waits, and what a failure then
+ * leaves. Random programs are in tests/model. */
+#include "support/failmalloc.h"
 #include "support/late_arena.h"
 #include "support/suite.h"
 
@@ -9,11 +11,6 @@ enum { SEGMENT = CLPT_LATE_SEGMENT, MANY_STREAMS = 80 };
 
 static clpt_late_rig rig;
 
-static unsigned calls_of(clpt_late_call call)
-{
-  return rig.device.calls[call];
-}
-
 static clp_buffer *take(size_t bytes, clp_stream stream)
 {
   return clpt_late_take_from(&rig, rig.pool, bytes, stream);
@@ -22,6 +19,11 @@ static clp_buffer *take(size_t bytes, clp_stream stream)
 static void give(clp_buffer *buffer, clp_stream stream)
 {
   clpt_late_release_on(&rig, buffer, stream);
+}
+
+static size_t segments(void)
+{
+  return clpt_late_arena_figures(&rig).segments;
 }
 
 /* A block that S still has to use goes back to the arena beside an active one, so that its segment
@@ -43,6 +45,8 @@ static void end(clp_buffer *active, clp_buffer *other, clp_stream stream)
     give(active, rig.s);
   if (other)
     give(other, stream);
+  clpt_ok(clp_pool_free_held(rig.pool));
+  ck_assert_uint_eq(clpt_late_arena_figures(&rig).used_blocks, 0);
   clpt_late_run_all(&rig.device);
   clpt_late_rig_end(&rig);
 }
@@ -77,9 +81,9 @@ START_TEST(who_gets_what_is_pending)
     others[j] = take(CLPT_LATE_BYTES, by);
   if (!takers[i].is_own)
     ck_assert(clpt_late_is_held_up(&rig.device, rig.t) == takers[i].waits);
-  ck_assert_uint_eq(calls_of(CLPT_LATE_STREAM_WAIT), takers[i].waits);
-  ck_assert_uint_eq(calls_of(CLPT_LATE_HOST_WAIT), 0);
-  ck_assert_int_eq(calls_of(CLPT_LATE_ALLOCATE) > 0, takers[i].is_other);
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_STREAM_WAIT], takers[i].waits);
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_HOST_WAIT], 0);
+  ck_assert_int_eq(rig.device.calls[CLPT_LATE_ALLOCATE] > 0, takers[i].is_other);
   for (size_t j = 1; j < count; j++)
     give(others[j], by);
   end(active, others[0], by);
@@ -97,7 +101,7 @@ START_TEST(segments_go_after_their_uses)
   clpt_late_clear(&rig.device);
   clpt_ok(clp_pool_free_held(rig.pool));
   ck_assert_str_eq(rig.device.trace, calls[_i % CLPT_LATE_FREEINGS]);
-  ck_assert_uint_eq(clpt_late_arena_figures(&rig).segments, 0);
+  ck_assert_uint_eq(segments(), 0);
   end(NULL, NULL, NULL);
 }
 END_TEST
@@ -115,12 +119,12 @@ START_TEST(an_idle_segment_of_many_streams_goes)
   }
   for (size_t i = 0; i < STREAMS; i++)
     give(buffers[i], streams[i]);
-  for (int i = 0; i < 2; i++) /* blocks that the pool held are the arena's then */
+  for (int i = 0; i < 4; i++) { /* blocks that the pool held are the arena's then */
     clpt_ok(clp_pool_trim_idle(rig.pool, 0));
-  clpt_late_run_all(&rig.device);
-  for (int i = 0; i < 2; i++)
-    clpt_ok(clp_pool_trim_idle(rig.pool, 0));
-  ck_assert_uint_eq(clpt_late_arena_figures(&rig).segments, 0);
+    if (i == 1)
+      clpt_late_run_all(&rig.device);
+  }
+  ck_assert_uint_eq(segments(), 0);
   for (size_t i = 0; i < STREAMS; i++)
     clpt_late_stream_drop(&rig.device, streams[i]);
   end(NULL, NULL, NULL);
@@ -135,7 +139,7 @@ START_TEST(growth_does_not_wait_for_unused_segments)
   clpt_late_clear(&rig.device);
   clp_buffer *large = take(4 * SEGMENT, rig.t);
   ck_assert_str_eq(rig.device.trace, "A");
-  ck_assert_uint_eq(clpt_late_arena_figures(&rig).segments, 2);
+  ck_assert_uint_eq(segments(), 2);
   end(NULL, large, rig.t);
 }
 END_TEST
@@ -169,15 +173,16 @@ END_TEST
  * then, as the flags allow. */
 START_TEST(exclusive_parts_wait_for_their_uses)
 {
-  clpt_late_arena_start_exclusive(&rig, (unsigned)_i, false);
+  clpt_late_arena_start(&rig, (unsigned)_i, CLPT_LATE_EXCLUSIVE);
   clp_buffer *active = leave_pending(), *early = take(CLPT_LATE_BYTES, rig.s);
-  ck_assert_uint_eq(clpt_late_arena_figures(&rig).segments, 2);
+  ck_assert_uint_eq(segments(), 2);
   clpt_late_run(&rig.device, rig.s);
   clp_buffer *last = take(CLPT_LATE_BYTES, rig.s), *again = take(CLPT_LATE_BYTES, rig.s);
-  ck_assert_uint_eq(calls_of(CLPT_LATE_STREAM_WAIT) + calls_of(CLPT_LATE_HOST_WAIT), 0);
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_STREAM_WAIT], 0);
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_HOST_WAIT], 0);
   give(last, rig.s);
   give(again, rig.s);
-  ck_assert_uint_eq(clpt_late_arena_figures(&rig).segments, 2);
+  ck_assert_uint_eq(segments(), 2);
   end(active, early, rig.s);
 }
 END_TEST
@@ -196,66 +201,47 @@ int __wrap_nanosleep(const struct timespec *duration, struct timespec *left)
   return 0;
 }
 
-static void start_napping(bool s_goes_on)
-{
-  clpt_late_arena_start_exclusive(&rig, CLPT_REUSE_EITHER, false);
-  goes_on = s_goes_on;
-  naps = 0;
-}
-
-/* Uses buffers of bins of their own, which are then in flight. */
-static void put_in_flight(unsigned first, unsigned end)
-{
-  for (; first < end; first++)
-    give(take((size_t)(16 + first % 16) << (6 + first / 16), rig.s), rig.s);
-}
-
-static void end_napping(void)
-{
-  ck_assert_uint_eq(calls_of(CLPT_LATE_HOST_WAIT), 0);
-  end(NULL, NULL, NULL);
-}
-
-/* Each is used alone, so the pool needs no more than the largest of them, and that as often as not.
+/* Uses buffers of bins of their own, which are then in flight. Returns how often the host waited.
  */
+static unsigned put_in_flight(unsigned first, unsigned last)
+{
+  naps = 0;
+  for (; first < last; first++)
+    give(take((size_t)(16 + first % 16) << (6 + first / 16), rig.s), rig.s);
+  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_HOST_WAIT], 0);
+  return naps;
+}
+
+/* Each is used alone, so the pool needs no more than the largest of them, and that as often as not;
+ * but as much as was ever active may be in flight without a wait. */
 START_TEST(the_host_does_not_run_ahead_without_bound)
 {
-  start_napping(true);
-  put_in_flight(0, 32);
-  ck_assert_uint_gt(naps, 0);
+  goes_on = true;
+  clpt_late_arena_start(&rig, CLPT_REUSE_EITHER, CLPT_LATE_EXCLUSIVE);
+  ck_assert_uint_gt(put_in_flight(0, 32), 0);
   ck_assert_uint_gt(clpt_late_left(&rig.device, rig.s), 0);
   ck_assert_uint_le(clpt_late_arena_figures(&rig).peak_reserved_bytes, (size_t)2 * SEGMENT);
-  end_napping();
+  clpt_late_run(&rig.device, rig.s);
+  give(take(5 * SEGMENT, rig.s), rig.s);
+  clpt_ok(clp_pool_free_held(rig.pool));
+  clpt_late_run(&rig.device, rig.s);
+  ck_assert_uint_eq(put_in_flight(0, 15), 0);
+  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 15);
+  end(NULL, NULL, NULL);
 }
 END_TEST
 
 /* What waits for the host itself would never be done. */
 START_TEST(the_host_waits_in_vain_but_once)
 {
-  start_napping(false);
-  put_in_flight(0, 4); /* three fit into a segment */
-  unsigned once = naps;
-  ck_assert_uint_gt(once, 0);
-  put_in_flight(4, 20);
-  ck_assert_uint_eq(naps, once);
-  ck_assert_uint_ge(clpt_late_arena_figures(&rig).segments, 4);
+  goes_on = false;
+  clpt_late_arena_start(&rig, CLPT_REUSE_EITHER, CLPT_LATE_EXCLUSIVE);
+  ck_assert_uint_gt(put_in_flight(0, 4), 0); /* three fit into a segment */
+  ck_assert_uint_eq(put_in_flight(4, 20), 0);
+  ck_assert_uint_ge(segments(), 4);
   clpt_late_run(&rig.device, rig.s);
-  put_in_flight(20, 32);
-  ck_assert_uint_gt(naps, once);
-  end_napping();
-}
-END_TEST
-
-/* As much as was ever active may be in flight without a wait. */
-START_TEST(in_flight_may_be_what_was_active)
-{
-  start_napping(true);
-  give(take(5 * SEGMENT, rig.s), rig.s);
-  clpt_late_run(&rig.device, rig.s);
-  put_in_flight(0, 15);
-  ck_assert_uint_eq(naps, 0);
-  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 15);
-  end_napping();
+  ck_assert_uint_gt(put_in_flight(20, 32), 0);
+  end(NULL, NULL, NULL);
 }
 END_TEST
 
@@ -271,7 +257,7 @@ START_TEST(the_host_waits_before_a_refusal)
   clp_buffer *active = take(CLPT_LATE_BYTES, rig.s);
   give(take(3000, rig.s), rig.s);
   clp_buffer *next = take(3000, rig.t);
-  ck_assert_uint_gt(calls_of(CLPT_LATE_HOST_WAIT), 0);
+  ck_assert_uint_gt(rig.device.calls[CLPT_LATE_HOST_WAIT], 0);
   ck_assert_uint_eq(clpt_stats(rig.pool).out_of_memory_reactions, !is_limit);
   end(active, next, rig.t);
 }
@@ -285,9 +271,8 @@ START_TEST(a_limit_waits_for_all)
   rig.device.ops.exclusive_parts = _i;
   if (!_i)
     rig.device.ops.drain = NULL;
-  rig.home = NULL;
   goes_on = false;
-  clpt_late_arena_start_on(&rig, _i ? CLPT_REUSE_EITHER : CLPT_REUSE_NEVER, false, 0.0);
+  clpt_late_arena_start_on(&rig, _i ? CLPT_REUSE_EITHER : CLPT_REUSE_NEVER, &clpt_late_small);
   clpt_ok(clp_pool_set_limit(rig.pool, SEGMENT));
   clp_buffer *active = take(CLPT_LATE_BYTES, rig.s);
   give(take(1900, rig.s), rig.s);
@@ -329,6 +314,60 @@ START_TEST(a_reserve_in_use_fails_no_request)
 }
 END_TEST
 
+/* --- two failures at once --- */
+
+static clpt_late_call last_call;
+
+/* Host memory is out once such a call is over; but the device's own never fails. */
+static void be_out(bool is_outside)
+{
+  if (!is_outside)
+    clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
+  clpt_host_count(!is_outside);
+}
+
+static void watch(clpt_late_device *device, clpt_late_call call)
+{
+  if (call == last_call)
+    device->outside = be_out;
+}
+
+/* A part of a block that is refused was lost; and a segment that goes back while the home stream
+ * has work on it, if the device refuses that. */
+START_TEST(a_call_and_host_memory_fail)
+{
+  bool is_part = _i == 4;
+  clp_buffer *kept = NULL, *buffer = NULL;
+  clpt_late_init(&rig.device);
+  clpt_late_set_freeing(&rig.device, is_part ? CLPT_LATE_FREES_IN_ORDER : CLPT_LATE_FREES_AT_ONCE);
+  if (_i / 2 == 1)
+    clpt_late_set_addresses(&rig.device);
+  rig.device.ops.allocate_uses_home = !is_part;
+  rig.home = clpt_late_stream_new(&rig.device);
+  clpt_late_arena_start_on(&rig, CLPT_REUSE_EITHER, &clpt_late_small);
+  if (is_part)
+    kept = clpt_late_take(&rig, rig.s);
+  clpt_late_hold(&rig, rig.t); /* streams are known */
+  if (!is_part)
+    clpt_ok(clp_pool_free_held(rig.pool));
+  last_call = is_part ? CLPT_LATE_SPLIT : CLPT_LATE_ALLOCATE;
+  rig.device.on_call = watch;
+  rig.device.failing = is_part ? 1u << CLPT_LATE_SPLIT : _i % 2 ? 1u << CLPT_LATE_FREE : 0;
+  rig.device.fault = (clpt_fault){.count = 1,
+                                  .status = is_part ? CLP_OUT_OF_HOST_MEMORY : CLP_BACKEND_ERROR,
+                                  .message = "not now"};
+  clp_status status = clp_pool_allocate_on(rig.pool, 2000, rig.t, &buffer);
+  (void)clpt_host_stop();
+  rig.device.on_call = NULL;
+  rig.device.outside = NULL;
+  rig.device.failing = 0;
+  ck_assert(!status == !!buffer);
+  ck_assert(status == CLP_OUT_OF_HOST_MEMORY || (!status && !is_part));
+  clpt_ok(clp_buffer_release_on(buffer, rig.t));
+  end(kept, NULL, NULL);
+}
+END_TEST
+
 CLPT_SUITE("order on an arena")
 {
   TCase *tests = clpt_case(suite, "order");
@@ -341,9 +380,9 @@ CLPT_SUITE("order on an arena")
   tcase_add_loop_test(tests, exclusive_parts_wait_for_their_uses, 0, CLPT_REUSE_CHOICES);
   tcase_add_test(tests, the_host_does_not_run_ahead_without_bound);
   tcase_add_test(tests, the_host_waits_in_vain_but_once);
-  tcase_add_test(tests, in_flight_may_be_what_was_active);
   tcase_add_loop_test(tests, the_host_waits_before_a_refusal, 0, 2 * CLPT_LATE_WAYS);
   tcase_add_loop_test(tests, a_limit_waits_for_all, 0, 2);
   tcase_add_test(tests, a_limit_tells_itself);
   tcase_add_loop_test(tests, a_reserve_in_use_fails_no_request, 0, CLPT_LATE_WAYS);
+  tcase_add_loop_test(tests, a_call_and_host_memory_fail, 0, 5);
 }

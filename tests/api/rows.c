@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Checking one row of a table of wrong arguments. */
+/* Checking rows of wrong arguments, and structs that begin with their size. */
 #include "rows.h"
 
 #include "support/suite.h"
 
 #include <stdalign.h>
+#include <stdint.h>
+#include <sys/param.h>
 
-enum { OUT_BYTES = 256, UNTOUCHED = 0xEE };
+enum {
+  OUT_BYTES = 256,
+  UNTOUCHED = 0xEE,
+  TAIL = 24,        /* the most bytes that a newer caller's struct is longer here */
+  LARGEST = 4096,   /* no version of any struct is larger */
+  CANARY_BYTES = 64 /* behind what results may be written to */
+};
+
+const clpt_row *clpt_rows[CLPT_MOST_ROWS];
+size_t clpt_row_count;
 
 /* What the call's out-pointer points to, and what must be there after the call. */
 static alignas(max_align_t) unsigned char out[OUT_BYTES];
@@ -25,61 +36,162 @@ void *clpt_result_out(size_t struct_size)
   return out;
 }
 
-/* A call that takes its arguments must not change the last error. */
-static const clp_error before = {CLP_BUSY, 5, "from before"};
-
-static void check_taken(const clpt_row *row)
-{
-  ck_assert_msg(clp_last_error()->status == before.status &&
-                    clp_last_error()->native_code == before.native_code &&
-                    strcmp(clp_last_error()->message, before.message) == 0,
-                "%s%s succeeded and set the last error: %s", row->call, row->arguments,
-                clp_last_error()->message);
-}
-
-/* A message about NULL that names a public call names the one that was made. */
-static void check_name(const clpt_row *row, const char *message)
+/* A message about NULL that names a public call must name the one that was made. */
+static bool names_another(const char *call, const char *message)
 {
   static const char ending[] = "is NULL";
-  size_t bytes = strlen(message), call_bytes = strlen(row->call);
+  size_t bytes = strlen(message), call_bytes = strlen(call);
 
-  if (strncmp(message, "clp_", 4) != 0 || bytes < sizeof(ending) ||
-      strcmp(message + bytes - strlen(ending), ending) != 0)
-    return;
-  ck_assert_msg(strncmp(message, row->call, call_bytes) == 0 && message[call_bytes] == ':',
-                "%s%s: the message names another call: %s", row->call, row->arguments, message);
+  return strncmp(message, "clp_", 4) == 0 && bytes >= sizeof(ending) &&
+         strcmp(message + bytes - strlen(ending), ending) == 0 &&
+         (strncmp(message, call, call_bytes) != 0 || message[call_bytes] != ':');
 }
 
-static void check_refused(const clpt_row *row, size_t i)
+static void check_call(const clpt_row *row, size_t i)
 {
+#define REQUIRE(condition, ...)                                                                    \
+  ck_assert_msg(condition, "%s:%d: %s, i = %zu: status %s, last error %s, \"%s\"", row->file,      \
+                row->line, row->call, i, clp_status_name(status), clp_status_name(error->status),  \
+                error->message)
   const clp_error *error = clp_last_error();
 
-  ck_assert_msg(error->status == row->status, "%s%s, i = %zu, set the last error %s", row->call,
-                row->arguments, i, clp_status_name(error->status));
-  ck_assert_msg(error->message[0] != '\0', "%s%s, i = %zu, gave no message", row->call,
-                row->arguments, i);
-  ck_assert_msg(strstr(error->message, row->text) != NULL, "%s%s, i = %zu: \"%s\" lacks \"%s\"",
-                row->call, row->arguments, i, error->message, row->text);
-  check_name(row, error->message);
-}
-
-void clpt_check_row(const clpt_row *row, size_t i)
-{
   memset(out, UNTOUCHED, sizeof(out));
   memset(expected, UNTOUCHED, sizeof(expected));
-  (void)clp_set_last_error(before.status, before.native_code, before.message);
+  (void)clp_set_last_error(CLP_BUSY, 5, "from before");
   clp_status status = row->make(i);
-  ck_assert_msg((int)status != CLPT_WRONG_ANSWER, "%s%s gave another answer", row->call,
-                row->arguments);
-  ck_assert_msg(status == row->status, "%s%s, i = %zu, gave %s, not %s: %s", row->call,
-                row->arguments, i, clp_status_name(status), clp_status_name(row->status),
-                clp_last_error()->message);
-  if (status)
-    check_refused(row, i);
+  error = clp_last_error();
+  REQUIRE(status == row->status);
+  if (status) {
+    REQUIRE(error->status == status);
+    REQUIRE(error->message[0] && strstr(error->message, row->text));
+    REQUIRE(!names_another(row->call, error->message));
+  } else { /* a call that takes its arguments does not change the last error */
+    REQUIRE(error->status == CLP_BUSY && error->native_code == 5);
+    REQUIRE(strcmp(error->message, "from before") == 0);
+  }
+  ck_assert_msg(memcmp(out, expected, sizeof(out)) == 0, "%s:%d: %s, i = %zu: the out-pointer",
+                row->file, row->line, row->call, i);
+}
+
+void clpt_check_row(const clpt_row *row, void (*read)(void *figures), size_t bytes)
+{
+  unsigned char *before = calloc(2, bytes), *after = before + bytes;
+
+  read(before);
+  for (size_t i = 0; i < row->count; i++)
+    check_call(row, i);
+  read(after);
+  ck_assert_msg(memcmp(before, after, bytes) == 0, "%s:%d: %s changed something", row->file,
+                row->line, row->call);
+  free(before);
+}
+
+/* --- structs that begin with their size --- */
+
+/* Bytes that are exactly so many: a sanitizer or valgrind sees each read past them. */
+static unsigned char *bytes_of(size_t size, size_t behind)
+{
+  unsigned char *bytes = malloc(size + behind);
+
+  ck_assert_ptr_nonnull(bytes);
+  memset(bytes, UNTOUCHED, size + behind);
+  return bytes;
+}
+
+static void refuses(const clpt_sized *sized, void *given, size_t size)
+{
+  memcpy(given, &size, sizeof(size));
+  (void)clp_set_last_error(CLP_SUCCESS, 0, "");
+  clp_status status = sized->make(given);
+  ck_assert_msg(status == CLP_INVALID_ARGUMENT && clp_last_error()->status == status,
+                "%s gave %s for a struct_size of %zu: %s", sized->call, clp_status_name(status),
+                size, clp_last_error()->message);
+  clpt_message_has(sized->name);
+}
+
+static void takes(const clpt_sized *sized, void *given, size_t size)
+{
+  memcpy(given, &size, sizeof(size));
+  clp_status status = sized->make(given);
+  ck_assert_msg(!status, "%s gave %s for a struct_size of %zu: %s", sized->call,
+                clp_status_name(status), size, clp_last_error()->message);
+}
+
+/* Options of so many bytes, of which those that the library does not know are 0. */
+static unsigned char *options_of(const clpt_sized *sized, size_t size, size_t behind)
+{
+  unsigned char *given = bytes_of(size, behind);
+
+  memset(given, 0, size);
+  memcpy(given, sized->valid, MIN(size, sized->bytes));
+  return given;
+}
+
+static void takes_options(const clpt_sized *sized, size_t size)
+{
+  for (size_t behind = 0; behind <= sized->bytes; behind += sized->bytes) {
+    unsigned char *given = options_of(sized, size, behind);
+    takes(sized, given, size);
+    free(given);
+  }
+}
+
+static void check_options(const clpt_sized *sized)
+{
+  takes_options(sized, sized->least);
+  takes_options(sized, LARGEST);
+  for (size_t byte = sized->bytes; byte < sized->bytes + TAIL; byte++) {
+    unsigned char *given = options_of(sized, sized->bytes + TAIL, 0);
+    takes_options(sized, byte);
+    given[byte] = 1; /* no version knows it */
+    refuses(sized, given, sized->bytes + TAIL);
+    takes(sized, given, byte);
+    free(given);
+  }
+}
+
+/* What the library knows of the struct is as in `full`, up to the caller's size; what only the
+ * caller knows is 0; what lies behind is untouched. */
+static void check_filled(const clpt_sized *sized, size_t size, const unsigned char *full)
+{
+  unsigned char *given = bytes_of(size, CANARY_BYTES), *wanted = bytes_of(size, CANARY_BYTES);
+
+  memset(wanted, 0, size);
+  memcpy(wanted, full, MIN(size, sized->bytes));
+  memcpy(wanted, &size, sizeof(size));
+  takes(sized, given, size);
+  for (size_t byte = 0; byte < size + CANARY_BYTES; byte++)
+    ck_assert_msg(given[byte] == wanted[byte], "%s: of %zu bytes, byte %zu is 0x%02x, not 0x%02x",
+                  sized->call, size, byte, given[byte], wanted[byte]);
+  free(given);
+  free(wanted);
+}
+
+static void check_results(const clpt_sized *sized)
+{
+  unsigned char *full = bytes_of(sized->bytes, 0);
+
+  takes(sized, full, sized->bytes);
+  for (size_t size = sized->least; size <= sized->bytes + TAIL; size++)
+    check_filled(sized, size, full);
+  check_filled(sized, LARGEST, full);
+  free(full);
+}
+
+void clpt_check_sized(const clpt_sized *sized)
+{
+  const size_t none[] = {0,       1, sizeof(size_t), sized->least - 1, LARGEST + 1, SIZE_MAX / 2,
+                         SIZE_MAX};
+
+  for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+    unsigned char *given = bytes_of(sized->bytes, 0);
+    refuses(sized, given, none[i]);
+    for (size_t byte = sizeof(size_t); byte < sized->bytes; byte++)
+      ck_assert_uint_eq(given[byte], UNTOUCHED);
+    free(given);
+  }
+  if (sized->valid)
+    check_options(sized);
   else
-    check_taken(row);
-  for (size_t byte = 0; byte < OUT_BYTES; byte++)
-    ck_assert_msg(out[byte] == expected[byte],
-                  "%s%s, i = %zu: byte %zu of what the out-pointer points to is 0x%02x, not 0x%02x",
-                  row->call, row->arguments, i, byte, out[byte], expected[byte]);
+    check_results(sized);
 }

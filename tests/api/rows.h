@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables of wrong arguments: one row for each way in which a public call refuses an argument, and
- * for each call that takes NULL.
+/* Wrong arguments: one row for each way in which a public call refuses an argument, and for each
+ * call that takes NULL. And structs that begin with their size.
  *
  * The rows are in tests/api/NAME.def, named as the header that declares the calls, so a row is
- * found by the name of its call. A program includes the tables twice: after row_functions.h, which
- * makes a function of each row, and after row_entries.h, which makes an entry of an array of it.
+ * found by the name of its call. A program includes the tables after this header, which makes a
+ * function of each row.
  *
  *   REFUSED(call, (arguments), STATUS, "text")  returns CLP_STATUS; the message contains the text
  *   REFUSED_EACH(n, call, ...)                  the same for i from 0 to n - 1
@@ -12,17 +12,18 @@
  *   ANSWERS(call, (arguments), == value)        returns what is stated, and leaves the last error
  *   IGNORES(call, (arguments))                  returns nothing, and leaves the last error
  *
- * tests/house/check-arguments.sh fails if a public function is in no row. A failure names the row's
- * call and arguments. After a crash, a debugger shows the row's function, row_CALL_LINE. */
+ * tests/house/check-source.py fails if a public function is in no row. A failure names the row's
+ * file, line and call. After a crash, a debugger shows the row's function, row_CALL_LINE. */
 #ifndef CLPT_API_ROWS_H
 #define CLPT_API_ROWS_H
 
+#include <check.h>
 #include <clpool/status.h>
 #include <stddef.h>
 
 typedef struct clpt_row {
-  const char *call;
-  const char *arguments;
+  const char *call, *file;
+  int line;
   size_t count; /**< how many calls the row makes */
   clp_status (*make)(
       size_t i);     /**< makes call number i; CLPT_WRONG_ANSWER if the answer is wrong */
@@ -30,27 +31,55 @@ typedef struct clpt_row {
   const char *text;  /**< what the message must contain */
 } clpt_row;
 
-enum { CLPT_WRONG_ANSWER = -1 };
+enum { CLPT_WRONG_ANSWER = -1, CLPT_MOST_ROWS = 500 };
 
-/** Makes call number i of a row, and checks its status, the last error, and the out-pointer. */
-void clpt_check_row(const clpt_row *row, size_t i);
+/** The program's rows, as its tables add them. */
+extern const clpt_row *clpt_rows[CLPT_MOST_ROWS];
+extern size_t clpt_row_count;
+
+/** Makes the calls of a row, and checks status, last error and out-pointer of each. `read` reads
+ * what no refused call may change: `bytes` that it fills. */
+void clpt_check_row(const clpt_row *row, void (*read)(void *figures), size_t bytes);
+
+/** A public struct that begins with its size: a call reads it (options) or fills it (results). */
+typedef struct clpt_sized {
+  const char *call, *name;
+  size_t bytes;                    /**< its sizeof */
+  size_t least;                    /**< the smallest struct_size that the call takes */
+  const void *valid;               /**< options: a struct that the call takes. NULL for results */
+  clp_status (*make)(void *given); /**< makes the call, and ends what it made */
+} clpt_sized;
+
+/** An entry of such a struct, of which the call needs the fields to `last`. */
+#define CLPT_SIZED(call, type, last, valid, make)                                                  \
+  {                                                                                                \
+#call, #type, sizeof(type), offsetof(type, last) + sizeof(((type *)NULL)->last), valid, make   \
+  }
+
+/** Defines a function for it, of an expression with `given` and one that ends what that made. */
+#define CLPT_MAKE(name, expression, undo)                                                          \
+  static clp_status name(void *given)                                                              \
+  {                                                                                                \
+    clp_status status = expression;                                                                \
+    if (!status)                                                                                   \
+      undo;                                                                                        \
+    return status;                                                                                 \
+  }
+
+/** Checks which sizes a call takes, what it does with bytes that it does not know, and that it
+ * reads and writes nothing past the size that the caller states. */
+void clpt_check_sized(const clpt_sized *sized);
 
 /** @name Out-pointers
  * The out-pointer of a row's call. After the call, clpt_check_row checks what it points to, which
  * is filled with bytes that no call writes. @{ */
 
-/** A pointer to an object, which the call must set to NULL. */
-#define OBJECT clpt_out(sizeof(void *), 0x00)
-/** A clp_memory, which the call must set to 0. */
-#define MEMORY clpt_out(sizeof(clp_memory), 0x00)
-/** A CUDA pointer, which the call must set to 0. */
-#define CUDA_POINTER clpt_out(sizeof(unsigned long long), 0x00)
-/** A file descriptor, which the call must set to -1. */
-#define DESCRIPTOR clpt_out(sizeof(int), 0xFF)
-/** A value of any type, which the call must leave alone. */
-#define VALUE clpt_out(0, 0x00)
-/** A struct that begins with its size, which the call must leave alone. */
-#define RESULT(type) clpt_result_out(sizeof(type))
+#define OBJECT       clpt_out(sizeof(void *), 0x00)             /**< which becomes NULL */
+#define MEMORY       clpt_out(sizeof(clp_memory), 0x00)         /**< which becomes 0 */
+#define CUDA_POINTER clpt_out(sizeof(unsigned long long), 0x00) /**< which becomes 0 */
+#define DESCRIPTOR   clpt_out(sizeof(int), 0xFF)                /**< which becomes -1 */
+#define VALUE        clpt_out(0, 0x00)                          /**< which the call leaves alone */
+#define RESULT(type) clpt_result_out(sizeof(type))              /**< as well; a sized struct */
 
 void *clpt_out(size_t bytes, unsigned char byte);
 void *clpt_result_out(size_t struct_size);
@@ -59,5 +88,34 @@ void *clpt_result_out(size_t struct_size);
 
 /** Number i of a list of values. */
 #define ONE_OF(type, ...) (((const type[]){__VA_ARGS__})[i])
+
+/* Of two rows of one call, the lines in the table differ. */
+#define ROW_NAME(call)          ROW_NAME_OF(call, __LINE__)
+#define ROW_NAME_OF(call, line) ROW_NAME_AT(call, line)
+#define ROW_NAME_AT(call, line) row_##call##_##line
+
+#define ROW(count, call, expected, message, ...)                                                   \
+  static clp_status ROW_NAME(call)(size_t i)                                                       \
+  {                                                                                                \
+    (void)i;                                                                                       \
+    __VA_ARGS__;                                                                                   \
+  }                                                                                                \
+  __attribute__((constructor)) static void ROW_NAME(add_##call)(void)                              \
+  {                                                                                                \
+    static const clpt_row row = {#call,          __FILE__, __LINE__, count,                        \
+                                 ROW_NAME(call), expected, message};                               \
+    clpt_rows[clpt_row_count++] = &row;                                                            \
+  }
+#define REFUSED(call, arguments, expected, message)                                                \
+  REFUSED_EACH(1, call, arguments, expected, message)
+#define REFUSED_EACH(count, call, arguments, expected, message)                                    \
+  ROW(count, call, CLP_##expected, message, return call arguments)
+#define DENIED(call, arguments, expected, message)                                                 \
+  ROW(1, call, CLP_##expected, message,                                                            \
+      return call arguments ? (clp_status)CLPT_WRONG_ANSWER : clp_last_error()->status)
+#define ANSWERS(call, arguments, is_value)                                                         \
+  ROW(1, call, CLP_SUCCESS, "",                                                                    \
+      return call arguments is_value ? CLP_SUCCESS : (clp_status)CLPT_WRONG_ANSWER)
+#define IGNORES(call, arguments) ROW(1, call, CLP_SUCCESS, "", call arguments; return CLP_SUCCESS)
 
 #endif

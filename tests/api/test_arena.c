@@ -1,123 +1,187 @@
 /* SPDX-License-Identifier: MIT */
-/* The arena as an allocator: lib/arena. What a refused request leaves behind, and requests while
- * segments of other threads are on their way. */
+/* The arena as an allocator (clpool/arena.h): what it takes, keeps and gives back, what a refusal
+ * leaves, what it tells, and requests while segments of other threads are on their way. */
 #include "core/allocator/allocator.h"
 #include "support/arenas.h"
+#include "support/host_failures.h"
 #include "support/pools.h"
 #include "support/suite.h"
+#include "support/workers.h"
 
 #include <errno.h>
 #include <semaphore.h>
-#include <stdatomic.h>
 #include <unistd.h>
 
-enum { KIB = 1024 };
+enum { UNIT = CLPT_SEGMENT, MOST_BLOCKS = 8 };
 
-static void setup(void)
+/* Steps: R4 reserves 4 units, A3 allocates 3 units, F0 frees the block of the first A, T trims; of
+ * the device, the next free (X) or allocation (B) fails. `!` means that the step is refused, =4
+ * that the arena has 4 units afterwards. */
+typedef struct program {
+  const char *steps;
+  unsigned taken;                                         /* segments, in all */
+  size_t capacity, largest_block, largest_segment, least; /* units; 0: no bound, or one */
+  bool is_size_known;                                     /* the device tells its capacity */
+} program;
+
+static const program programs[] = {
+    /* It is taken at once, and kept with blocks and without. */
+    {.steps = "R4=4 T=4 A1=4 F0=4 T=4 A2=4 A2=4", .taken = 1},
+    {.steps = "A3=3 R4=4 F0=4 T=4", .taken = 2}, /* as far as missing */
+    {.steps = "A3=3 A3=6 R4=6 F0=6 T=6 R2=6 T=3 F1=3 T=3", .taken = 2},
+    {.steps = "R4=4 R4=4 R3=4 T=4 R5=5 T=5", .taken = 2},
+    /* Blocks of any size come from it before the arena grows. */
+    {.steps = "R8=8 A1=8 A4=8 A3=8 F1=8 A4=8", .taken = 1},
+    {.steps = "R1=1 R8=8 A1=8 A7=8 F0=8 F1=8 A6=8", .taken = 2},
+    /* 0 ends it, less than before lets go of what is not needed. */
+    {.steps = "R4=4 R0=4 T=0", .taken = 1},
+    {.steps = "R1=1 R4=4 R3=4 T=3 R1=3 T=3 R0=3 T=0", .taken = 2},
+    /* What is beyond it goes back, when the arena grows or is trimmed. */
+    {.steps = "R4=4 A3=4 A2=6 F1=6 A4=8 F2=8 T=4", .taken = 3},
+    /* A larger segment takes its place. */
+    {.steps = "R4=4 A5=5 F0=5 T=5 A4=5", .taken = 2},
+    {.steps = "A3=3 R5=5 F0=5 A4=6 T=6", .taken = 3},
+    /* No request fails because of its unused segments, and it is whole again afterwards. */
+    {.capacity = 8, .steps = "A3=3 R8=8 F0=8 A6=8 A2=8", .taken = 4},
+    {.capacity = 8, .steps = "A3=3 R8=8 F0=8 A8=8 F1=8 T=8", .taken = 3},
+    {.capacity = 8, .steps = "R4=4 A9!=4 T=4 A4=4", .taken = 2},
+    {.capacity = 8, .is_size_known = true, .steps = "R4=4 A9!=4 A4=4 A5!=4", .taken = 1},
+    {.capacity = 8, .steps = "R6=6 A1=6 A6!=6 T=6 F0=6 T=6", .taken = 1},
+    /* What is refused changes nothing. */
+    {.capacity = 4, .steps = "R5!=0 R2=2 R5!=2 T=2 R0=2 T=0", .taken = 1},
+    {.capacity = 4, .steps = "A2=2 R5!=2 F0=2 T=0", .taken = 1},
+    {.capacity = 7, .largest_block = 3, .steps = "R2=2 R9!=2 T=2 A2=2", .taken = 2},
+    /* Several segments, where one is too large for the device or the options. */
+    {.largest_block = 3, .steps = "R8=8 T=8 A3=8 A3=8 A2=8", .taken = 3},
+    {.largest_segment = 3, .steps = "R8=8 T=8 A2=8 A2=8 A5=11", .taken = 4},
+    /* A request that is refused raises no peak: else nothing would go back below that any more. */
+    {.capacity = 16, .steps = "A1048576!=0 A1=1 A1048576!=1 F1=1 A3=3", .taken = 2},
+    /* Where there is no memory for a whole segment, a smaller one is taken. */
+    {.capacity = 3, .least = 2, .steps = "A2=2 A1=3", .taken = 2},
+    /* A segment that cannot go fails no request that needs another. */
+    {.steps = "A1=1 F0=1 X=1 A2=3 T=2", .taken = 2},
+    {.steps = "A1=1 B=1 A2!=1 F0=1", .taken = 1},
+};
+
+static void start(const program *it)
 {
-  clpt_arena_setup();
-  clpt_arena_start();
+  clp_arena_options options = clpt_arena_small();
+  clpt_arena_device.capacity = it->capacity * UNIT;
+  clpt_arena_device.ops.device_bytes = it->is_size_known ? it->capacity * UNIT : 0;
+  clpt_arena_device.ops.max_block_bytes = it->largest_block * UNIT;
+  options.max_segment_bytes = it->largest_segment * UNIT;
+  options.min_segment_bytes = it->least ? it->least * UNIT : UNIT;
+  clpt_arena_start_with(&options);
 }
 
-START_TEST(blocks_share_a_segment)
+static clp_status make_step(char call, size_t number, clp_memory blocks[], size_t sizes[],
+                            size_t *count)
 {
-  clpt_arena_start();
-  clp_memory first = clpt_arena_take(1000), second = clpt_arena_take(1),
-             third = clpt_arena_take(256);
-  clpt_device_trace_is(&clpt_arena_device, "A65536");
-  ck_assert_uint_eq(second, first + 1024);
-  ck_assert_uint_eq(third, first + 1280);
-  clp_arena_stats stats = clpt_arena_figures();
-  ck_assert_uint_eq(stats.segments, 1);
-  ck_assert_uint_eq(stats.free_segments, 0);
-  ck_assert_uint_eq(stats.reserved_bytes, CLPT_SEGMENT);
-  ck_assert_uint_eq(stats.used_bytes, 1536);
-  ck_assert_uint_eq(stats.used_blocks, 3);
-  ck_assert_uint_eq(stats.free_ranges, 1);
-  ck_assert_uint_eq(stats.largest_free_bytes, CLPT_SEGMENT - 1536);
-  ck_assert_double_eq(stats.fragmentation, 0.0);
+  clpt_fault fault = {.count = 1, .status = CLP_BACKEND_ERROR, .message = "not now"};
+  switch (call) {
+  case 'R':
+    return clp_arena_reserve(clpt_arena, number * UNIT);
+  case 'T':
+    return clpt_arena->ops.return_cached(clpt_arena->self);
+  case 'F':
+    return clp_allocator_free(clpt_arena, blocks[number], sizes[number]);
+  case 'A':
+    sizes[*count] = number * UNIT;
+    return clp_allocator_allocate(clpt_arena, number * UNIT, &blocks[(*count)++]);
+  default:
+    *(call == 'X' ? &clpt_arena_device.free_fault : &clpt_arena_device.allocate_fault) = fault;
+    return CLP_SUCCESS;
+  }
+}
 
-  clpt_arena_give(first, 1000);
-  stats = clpt_arena_figures();
-  ck_assert_uint_eq(stats.free_ranges, 2);
-  ck_assert_double_eq_tol(stats.fragmentation, 1024.0 / (CLPT_SEGMENT - 512), 1e-9);
-  ck_assert_uint_eq(clpt_arena_take(900), first); /* the first that fits */
-  clpt_arena_give(first, 900);
-  clpt_arena_give(second, 1);
-  clpt_arena_give(third, 256);
-  stats = clpt_arena_figures();
-  ck_assert_uint_eq(stats.free_segments, 1);
-  ck_assert_uint_eq(stats.used_blocks, 0);
-  ck_assert_uint_eq(stats.largest_free_bytes, CLPT_SEGMENT);
-  ck_assert_uint_eq(stats.peak_used_bytes, 1536);
+START_TEST(each_program)
+{
+  const program *it = &programs[_i];
+  clp_memory blocks[MOST_BLOCKS];
+  size_t sizes[MOST_BLOCKS], count = 0, kept = 0;
+  start(it);
+  for (const char *at = it->steps; *at; at += strspn(at, " ")) {
+    char call = *at, *end;
+    size_t number = strtoul(at + 1, &end, 10);
+    bool is_refused = *end == '!';
+    size_t expected = strtoul(end + is_refused + 1, &end, 10) * UNIT;
+    (void)clp_set_last_error(CLP_IO_ERROR, 5, "from before");
+    clp_status status = make_step(call, number, blocks, sizes, &count);
+    ck_assert_msg(!!status == is_refused, "%s: %s", at, clp_status_name(status));
+    ck_assert_int_eq(clp_last_error()->status, status ? status : CLP_IO_ERROR);
+    ck_assert(!status || status == CLP_OUT_OF_DEVICE_MEMORY || strchr(it->steps, 'B'));
+    kept = call == 'R' && !is_refused ? number * UNIT : kept;
+    clp_arena_stats stats = clpt_arena_figures();
+    ck_assert_msg(stats.reserved_bytes == expected, "%s: %zu", at, stats.reserved_bytes / UNIT);
+    ck_assert_uint_eq(clpt_arena_device.live_bytes, expected);
+    ck_assert(stats.reserve_bytes == kept && kept <= expected);
+    ck_assert_uint_le(stats.peak_used_bytes, stats.peak_reserved_bytes);
+    at = end;
+  }
+  ck_assert_uint_eq(clpt_arena_figures().segments_taken, it->taken);
   clpt_arena_end();
 }
 END_TEST
 
-START_TEST(large_requests_have_segments_of_their_own)
+/* For a lack of host memory, or as the device refuses what it is to keep. */
+START_TEST(create_fails_without_a_trace)
 {
-  clpt_arena_start();
-  clp_memory large = clpt_arena_take(10 * CLPT_SEGMENT + 1);
-  (void)clpt_arena_take(1); /* what nobody frees goes with the arena */
-  clpt_device_trace_is(&clpt_arena_device, "A655616 A65536");
-  clpt_arena_give(large, 10 * CLPT_SEGMENT + 1);
-  clp_arena_stats stats = clpt_arena_figures();
-  ck_assert_uint_eq(stats.largest_free_bytes, 655616); /* a segment without blocks counts, too */
-  ck_assert_double_eq_tol(stats.fragmentation, 65280.0 / (655616 + 65280), 1e-9);
-  clpt_arena_end();
-}
-END_TEST
-
-START_TEST(other_failures_pass_and_change_nothing)
-{
-  clpt_arena_start();
-  clp_memory kept = clpt_arena_take(100), memory = 7;
-  clp_arena_stats before = clpt_arena_figures(), after;
+  clp_arena_options options = clpt_arena_small();
+  clp_allocator *upstream = clpt_device_allocator(&clpt_arena_device), *arena = NULL;
+  clpt_host_failures each = {0};
+  options.reserve_bytes = 20 * UNIT;
+  options.max_segment_bytes = UNIT;
   clpt_arena_device.allocate_fault = (clpt_fault){
-      .count = 1, .status = CLP_BACKEND_ERROR, .native_code = -36, .message = "as bad as it gets"};
-  clpt_fails(CLP_BACKEND_ERROR, clp_allocator_allocate(clpt_arena, 2 * CLPT_SEGMENT, &memory));
+      .after = 7, .count = 1, .status = CLP_BACKEND_ERROR, .message = "as bad as it gets"};
+  clpt_fails(CLP_BACKEND_ERROR, clp_arena_allocator_create(upstream, &options, &arena));
   clpt_message_has("as bad as it gets");
-  ck_assert_uint_eq(memory, 0);
-  after = clpt_arena_figures();
-  ck_assert_int_eq(memcmp(&before, &after, sizeof(after)), 0);
-  clpt_arena_give(kept, 100);
-  clpt_arena_end();
+  ck_assert_ptr_null(arena);
+  while (!each.is_over) {
+    ck_assert_uint_eq(clpt_arena_device.live_blocks, 0);
+    clpt_host_fail_next(&each);
+    clp_status status = clp_arena_allocator_create(upstream, &options, &arena);
+    clpt_host_check(&each, status);
+    ck_assert(!status == !!arena);
+  }
+  ck_assert_uint_eq(clpt_arena_device.live_blocks, 20);
+  ck_assert_uint_gt(each.count, 2);
+  clp_allocator_release(arena);
+  clp_allocator_release(upstream);
+  clpt_device_assert_ended(&clpt_arena_device);
 }
 END_TEST
+
+/* --- what it tells --- */
 
 START_TEST(the_dump)
 {
   char *text = NULL;
   size_t bytes;
-  FILE *file = open_memstream(&text, &bytes);
-
+  FILE *file = open_memstream(&text, &bytes), *full = fopen("/dev/full", "w");
   clpt_arena_start();
-  clp_memory first = clpt_arena_take(1000), second = clpt_arena_take(1);
+  clp_memory first = clpt_arena_take(1000), large = clpt_arena_take(10 * UNIT + 1);
+  clp_memory second = clpt_arena_take(1);
   clpt_arena_give(first, 1000);
+  clpt_arena_give(large, 10 * UNIT + 1);
+  ck_assert_uint_eq(clpt_arena_take(900), first); /* the first that fits */
+  clpt_arena_give(first, 900);
   clpt_ok(clp_arena_dump(clpt_arena, file));
   ck_assert_int_eq(fclose(file), 0);
-  ck_assert_str_eq(text, "{\"segments\": 1, \"free_segments\": 0, \"reserved_bytes\": 65536, "
-                         "\"used_bytes\": 256, \"used_blocks\": 1, \"free_ranges\": 2, "
-                         "\"largest_free_bytes\": 64256, \"fragmentation\": 0.015686, "
-                         "\"peak_reserved_bytes\": 65536, \"peak_used_bytes\": 1280, "
-                         "\"segments_taken\": 1, \"segments_given_back\": 0, "
+  ck_assert_str_eq(text, "{\"segments\": 2, \"free_segments\": 1, \"reserved_bytes\": 721152, "
+                         "\"used_bytes\": 256, \"used_blocks\": 1, \"free_ranges\": 3, "
+                         "\"largest_free_bytes\": 655616, \"fragmentation\": 0.090554, "
+                         "\"peak_reserved_bytes\": 721152, \"peak_used_bytes\": 656896, "
+                         "\"segments_taken\": 2, \"segments_given_back\": 0, "
                          "\"reserve_bytes\": 0, \"repeated_blocks\": 0,\n\"map\": [\n"
                          "{\"bytes\": 65536, \"used_bytes\": 256, \"ranges\": [\n"
                          "  {\"offset\": 0, \"bytes\": 1024, \"used\": false},\n"
                          "  {\"offset\": 1024, \"bytes\": 256, \"used\": true},\n"
-                         "  {\"offset\": 1280, \"bytes\": 64256, \"used\": false}]}]}\n");
+                         "  {\"offset\": 1280, \"bytes\": 64256, \"used\": false}]},\n"
+                         "{\"bytes\": 655616, \"used_bytes\": 0, \"ranges\": [\n"
+                         "  {\"offset\": 0, \"bytes\": 655616, \"used\": false}]}]}\n");
   free(text);
-  clpt_arena_give(second, 1);
-  clpt_arena_end();
-}
-END_TEST
-
-START_TEST(a_dump_to_a_full_disk)
-{
-  FILE *full = fopen("/dev/full", "w");
-
+  clpt_arena_give(second, 1); /* what nobody frees goes with the arena */
   ck_assert_ptr_nonnull(full);
-  clpt_arena_start();
   clpt_fails(CLP_IO_ERROR, clp_arena_dump(clpt_arena, full));
   ck_assert_int_eq(clp_last_error()->native_code, ENOSPC);
   fclose(full);
@@ -125,53 +189,48 @@ START_TEST(a_dump_to_a_full_disk)
 }
 END_TEST
 
-/* --- refused requests --- */
+/* --- pools --- */
 
-/* Else nothing would go back below that any more. */
-START_TEST(a_refused_request_raises_no_peak)
+/* What a segment has room for, of any size, needs no wait. */
+START_TEST(what_a_segment_has_is_served_without_a_wait)
 {
-  clp_memory refused = 0;
-
-  clpt_arena_device.capacity = 16 * CLPT_SEGMENT;
-  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY,
-             clp_allocator_allocate(clpt_arena, (size_t)64 << 30, &refused));
-  ck_assert_uint_eq(clpt_arena_figures().peak_used_bytes, 0);
-  clp_memory memory = clpt_arena_take(CLPT_SEGMENT);
-  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY,
-             clp_allocator_allocate(clpt_arena, SIZE_MAX - KIB, &refused));
-  clpt_arena_give(memory, CLPT_SEGMENT);
-  clpt_device_clear_trace(&clpt_arena_device);
-  clpt_arena_give(clpt_arena_take(3 * CLPT_SEGMENT), 3 * CLPT_SEGMENT);
-  clpt_device_trace_is(&clpt_arena_device, "F65536 A196608");
+  clp_buffer *buffers[20], *none;
+  clpt_arena_start();
+  clp_pool *pool = clpt_pool(clpt_arena);
+  ck_assert(!clp_pool_try_allocate(pool, 1000, &none)); /* there is none yet */
+  clp_buffer *kept = clpt_allocate(pool, 100);
+  for (size_t i = 0; i < 20; i++)
+    clpt_hold(pool, 1 + 150 * i, 1);
+  for (size_t i = 0; i < 20; i++)
+    ck_assert(clp_pool_try_allocate(pool, 1 + 150 * i, &buffers[i]));
+  ck_assert(!clp_pool_try_allocate(pool, UNIT, &none));
+  for (size_t i = 0; i < 20; i++)
+    ck_assert(clp_buffer_try_release(buffers[i]));
+  ck_assert_uint_eq(clpt_stats(pool).active_blocks, 1);
+  clpt_device_trace_is(&clpt_arena_device, "A65536");
+  clpt_ok(clp_buffer_release(kept));
+  clp_pool_release(pool);
+  clpt_arena_end();
 }
 END_TEST
 
-START_TEST(what_fails_on_the_way_is_not_told)
+/* The device's largest block is less than an arena's smallest. */
+START_TEST(no_block_is_small_enough)
 {
-  clpt_arena_device.capacity = CLPT_SEGMENT + 32 * KIB;
-  clp_memory first = clpt_arena_take(CLPT_SEGMENT);
-  clp_set_last_error(CLP_IO_ERROR, 5, "from before");
-  clp_memory second = clpt_arena_take(20 * KIB); /* for a segment of 64 KiB there is no memory */
-  ck_assert_int_eq(clp_last_error()->status, CLP_IO_ERROR);
-  ck_assert_str_eq(clp_last_error()->message, "from before");
-  clpt_arena_give(first, CLPT_SEGMENT);
-  clpt_arena_give(second, 20 * KIB);
+  clp_memory memory;
+  clp_buffer *buffer;
+  clpt_arena_device.ops.max_block_bytes = 100;
+  clpt_arena_start();
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_allocator_allocate(clpt_arena, 100, &memory));
+  clp_pool *pool = clpt_pool(clpt_arena);
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_allocate(pool, SIZE_MAX, &buffer));
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_allocate(pool, 100, &buffer));
+  clp_pool_release(pool);
+  clpt_arena_end();
 }
 END_TEST
 
-/* Nor does a segment that cannot go fail who needs another. */
-START_TEST(a_segment_that_cannot_go_fails_no_request)
-{
-  clpt_arena_give(clpt_arena_take(CLPT_SEGMENT), CLPT_SEGMENT);
-  clpt_arena_device.free_fault =
-      (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR, .message = "not now"};
-  clp_memory larger = clpt_arena_take(2 * CLPT_SEGMENT);
-  ck_assert_uint_eq(clpt_arena_figures().segments, 2);
-  clpt_arena_give(larger, 2 * CLPT_SEGMENT);
-}
-END_TEST
-
-/* --- segments on their way --- */
+/* --- threads --- */
 
 static sem_t on_the_way;
 static clpt_call slow_call;
@@ -181,7 +240,6 @@ static size_t most_live;
  * late, which then shows nothing. */
 static void be_slow(clpt_device *called, clpt_call call, size_t bytes)
 {
-  (void)bytes;
   pthread_mutex_lock(&called->lock);
   bool is_slow = call == slow_call;
   if (is_slow)
@@ -198,8 +256,8 @@ static void be_slow(clpt_device *called, clpt_call call, size_t bytes)
 static void *take_and_give(void *unused)
 {
   clp_memory memory = 0;
-  if (!clp_allocator_allocate(clpt_arena, KIB, &memory))
-    (void)clp_allocator_free(clpt_arena, memory, KIB);
+  if (!clp_allocator_allocate(clpt_arena, 1024, &memory))
+    (void)clp_allocator_free(clpt_arena, memory, 1024);
   return unused;
 }
 
@@ -209,84 +267,98 @@ static void *return_cached(void *unused)
   return unused;
 }
 
-/* Lets another thread do its slow call, and asks for a block within `most` bytes meanwhile. */
-static void ask_meanwhile(clpt_call call, void *(*other)(void *), size_t bytes, size_t most)
-{
-  clp_memory_request request = {.bytes = bytes, .most_bytes = most};
-  clp_memory memory = 0;
-  pthread_t thread;
-
-  sem_init(&on_the_way, 0, 0);
-  slow_call = call;
-  most_live = 0;
-  clpt_arena_device.on_call = be_slow;
-  ck_assert_int_eq(pthread_create(&thread, NULL, other, NULL), 0);
-  sem_wait(&on_the_way);
-  clpt_ok(clpi_allocator_allocate_within(clpt_arena, &request, &memory));
-  pthread_join(thread, NULL);
-  ck_assert_uint_le(most_live, most);
-  clpt_arena_device.on_call = NULL;
-  clpt_arena_give(memory, bytes);
-  sem_destroy(&on_the_way);
-}
-
 /* A segment that comes is shared; one that goes makes room in a limit, and on the device. */
 START_TEST(a_thread_waits_for_the_segments_of_others)
 {
-  if (_i == 0) {
-    ask_meanwhile(CLPT_ALLOCATE, take_and_give, KIB, CLPT_SEGMENT);
-    return;
-  }
-  clpt_arena_give(clpt_arena_take(CLPT_SEGMENT), CLPT_SEGMENT);
-  clpt_arena_device.capacity = _i == 1 ? 0 : CLPT_SEGMENT;
-  ask_meanwhile(CLPT_FREE, return_cached, CLPT_SEGMENT, _i == 1 ? CLPT_SEGMENT : SIZE_MAX);
+  clp_memory_request request = {.bytes = _i ? UNIT : 1024, .most_bytes = _i < 2 ? UNIT : SIZE_MAX};
+  clp_memory memory = 0;
+  pthread_t thread;
+  clpt_arena_start();
+  if (_i)
+    clpt_arena_give(clpt_arena_take(UNIT), UNIT);
+  clpt_arena_device.capacity = _i < 2 ? 0 : UNIT;
+  sem_init(&on_the_way, 0, 0);
+  slow_call = _i ? CLPT_FREE : CLPT_ALLOCATE;
+  clpt_arena_device.on_call = be_slow;
+  ck_assert_int_eq(pthread_create(&thread, NULL, _i ? return_cached : take_and_give, NULL), 0);
+  sem_wait(&on_the_way);
+  clpt_ok(clpi_allocator_allocate_within(clpt_arena, &request, &memory));
+  pthread_join(thread, NULL);
+  ck_assert_uint_le(most_live, request.most_bytes);
+  clpt_arena_device.on_call = NULL;
+  clpt_arena_give(memory, request.bytes);
+  clpt_arena_end();
 }
 END_TEST
 
-/* Attempts that fail are none to wait for, or threads without memory would wait for each other. */
 static void be_slow_always(clpt_device *called, clpt_call call, size_t bytes)
 {
   (void)called, (void)call, (void)bytes;
   usleep(1000);
 }
 
-static void *ask_in_vain(void *refusals)
+static void ask_in_vain(clpt_worker *self)
 {
   clp_memory memory = 0;
-  if (clp_allocator_allocate(clpt_arena, KIB, &memory) == CLP_OUT_OF_DEVICE_MEMORY)
-    atomic_fetch_add((_Atomic int *)refusals, 1);
-  return NULL;
+  if (clp_allocator_allocate(clpt_arena, 1024, &memory) != CLP_OUT_OF_DEVICE_MEMORY)
+    clpt_wrong(self, "not refused");
 }
 
+/* Attempts that fail are none to wait for, or threads without memory would wait for each other. */
 START_TEST(threads_without_memory_all_come_back)
 {
-  enum { THREADS = 16 };
-  pthread_t threads[THREADS];
-  _Atomic int refusals = 0;
-
+  clpt_workers all;
   clpt_arena_device.capacity = 1;
   clpt_arena_device.on_call = be_slow_always;
-  for (int i = 0; i < THREADS; i++)
-    ck_assert_int_eq(pthread_create(&threads[i], NULL, ask_in_vain, &refusals), 0);
-  for (int i = 0; i < THREADS; i++)
-    pthread_join(threads[i], NULL);
+  clpt_arena_start();
+  clpt_workers_start(&all, 16, (clpt_work[]){ask_in_vain}, 1, 1, NULL);
+  clpt_workers_join(&all);
   clpt_arena_device.on_call = NULL;
-  ck_assert_int_eq(refusals, THREADS);
+  clpt_arena_end();
 }
 END_TEST
 
-/* The device's largest block is less than an arena's smallest. */
-START_TEST(no_block_is_small_enough)
+static void work(clpt_worker *self)
 {
   clp_memory memory;
-  clpt_arena_device.ops.max_block_bytes = 100;
+  for (unsigned i = 0; i < self->rounds; i++) {
+    size_t bytes = (1 + clpt_chance_below(&self->chance, 8)) * UNIT / 2;
+    clpt_note_failure(self, "reserve", clp_arena_reserve(clpt_arena, 4 * UNIT));
+    clpt_note_failure(self, "allocate", clp_allocator_allocate(clpt_arena, bytes, &memory));
+    clpt_note_failure(self, "trim", clpt_arena->ops.return_cached(clpt_arena->self));
+    clpt_note_failure(self, "free", clp_allocator_free(clpt_arena, memory, bytes));
+  }
+}
+
+START_TEST(threads_reserve_once)
+{
+  clpt_workers all;
   clpt_arena_start();
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_allocator_allocate(clpt_arena, 100, &memory));
-  clp_pool *pool = clpt_pool(clpt_arena);
-  clp_buffer *buffer;
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_allocate(pool, SIZE_MAX, &buffer));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_allocate(pool, 100, &buffer));
-  clp_pool_release(pool);
+  clpt_workers_start(&all, 4, (clpt_work[]){work}, 1, clpt_iterations(300), NULL);
+  clpt_workers_join(&all);
+  clpt_ok(clpt_arena->ops.return_cached(clpt_arena->self));
+  clp_arena_stats stats = clpt_arena_figures();
+  ck_assert_uint_ge(stats.reserved_bytes, 4 * UNIT);
+  ck_assert_uint_lt(stats.reserved_bytes, 8 * UNIT); /* or a segment could have gone */
+  ck_assert_uint_eq(clpt_arena_device.live_bytes, stats.reserved_bytes);
+  clpt_arena_end();
+}
+END_TEST
+
+/* While the device takes the reserve, another thread makes the arena grow. */
+static void allocate_aside(clpt_device *device, clpt_call call, size_t bytes)
+{
+  (void)device;
+  if (call == CLPT_ALLOCATE && bytes == 4 * UNIT)
+    (void)clpt_aside(take_and_give, NULL);
+}
+
+START_TEST(growth_does_not_wait_for_a_reserve)
+{
+  clpt_arena_start();
+  clpt_arena_device.on_call = allocate_aside;
+  clpt_ok(clp_arena_reserve(clpt_arena, 4 * UNIT));
+  ck_assert_uint_eq(clpt_arena_figures().segments, 2);
   clpt_arena_end();
 }
 END_TEST
@@ -295,17 +367,13 @@ CLPT_MAIN("arena", clpt_run)
 {
   TCase *tests = clpt_case(suite, "arena");
   tcase_add_checked_fixture(tests, clpt_arena_setup, NULL);
-  tcase_add_test(tests, blocks_share_a_segment);
-  tcase_add_test(tests, large_requests_have_segments_of_their_own);
-  tcase_add_test(tests, other_failures_pass_and_change_nothing);
+  tcase_add_loop_test(tests, each_program, 0, sizeof(programs) / sizeof(programs[0]));
+  tcase_add_test(tests, create_fails_without_a_trace);
   tcase_add_test(tests, the_dump);
-  tcase_add_test(tests, a_dump_to_a_full_disk);
+  tcase_add_test(tests, what_a_segment_has_is_served_without_a_wait);
   tcase_add_test(tests, no_block_is_small_enough);
-  TCase *refused = clpt_case(suite, "refused");
-  tcase_add_checked_fixture(refused, setup, clpt_arena_end);
-  tcase_add_test(refused, a_refused_request_raises_no_peak);
-  tcase_add_test(refused, what_fails_on_the_way_is_not_told);
-  tcase_add_test(refused, a_segment_that_cannot_go_fails_no_request);
-  tcase_add_loop_test(refused, a_thread_waits_for_the_segments_of_others, 0, 3);
-  tcase_add_test(refused, threads_without_memory_all_come_back);
+  tcase_add_loop_test(tests, a_thread_waits_for_the_segments_of_others, 0, 3);
+  tcase_add_test(tests, threads_without_memory_all_come_back);
+  tcase_add_test(tests, threads_reserve_once);
+  tcase_add_test(tests, growth_does_not_wait_for_a_reserve);
 }

@@ -2,9 +2,7 @@
 /* Wrong arguments of all calls that need CUDA, on the fake driver: the tables are in cuda.def and
  * cuda_mempool.def. */
 #include "api/rows.h"
-#include "api/sized.h"
 #include "support/cuda_device.h"
-#include "support/cuda_memory.h"
 #include "support/pools.h"
 #include "support/suite.h"
 
@@ -40,19 +38,9 @@ static clp_buffer *host_buffer;
   (&(const clp_cuda_mempool_options){.struct_size = sizeof(clp_cuda_mempool_options), __VA_ARGS__})
 
 /* clang-format off */
-#include "api/row_functions.h"
-
 #include "api/cuda.def"
 #include "api/cuda_mempool.def"
-
-#include "api/row_entries.h"
-
-static const clpt_row rows[] = {
-#include "api/cuda.def"
-#include "api/cuda_mempool.def"
-};
 /* clang-format on */
-enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
 /* --- each row on its own --- */
 
@@ -129,9 +117,10 @@ typedef struct figures {
   CUcontext context;
 } figures;
 
-static void read_figures(figures *read)
+static void read_figures(void *all)
 {
-  memset(read, 0, sizeof(*read));
+  figures *read = all;
+
   read->pool = clpt_stats(pool);
   read->usage.struct_size = read->default_usage.struct_size = sizeof(read->usage);
   clpt_ok(clp_cuda_mempool_get_usage(mempool, &read->usage));
@@ -150,15 +139,7 @@ static void read_figures(figures *read)
 
 START_TEST(each_row)
 {
-  const clpt_row *row = &rows[_i];
-  figures before, after;
-
-  read_figures(&before);
-  for (size_t i = 0; i < row->count; i++)
-    clpt_check_row(row, i);
-  read_figures(&after);
-  ck_assert_msg(memcmp(&before, &after, sizeof(before)) == 0, "%s%s changed something", row->call,
-                row->arguments);
+  clpt_check_row(clpt_rows[_i], read_figures, sizeof(figures));
 }
 END_TEST
 
@@ -168,56 +149,29 @@ static const clp_cuda_async_options async_options = CLP_CUDA_ASYNC_OPTIONS_INIT;
 static const clp_cuda_async_pool_options async_pool_options = CLP_CUDA_ASYNC_POOL_OPTIONS_INIT;
 static const clp_cuda_mempool_options mempool_options = CLP_CUDA_MEMPOOL_OPTIONS_INIT;
 
-static clp_status create_allocator(void *options)
-{
-  clp_allocator *made;
-  clp_status status = clp_cuda_async_allocator_create(options, &made);
+static clp_allocator *made_allocator;
+static clp_cuda_async_pool *made_pool;
+static clp_cuda_mempool made_mempool;
 
-  clp_allocator_release(made);
-  return status;
-}
-
-static clp_status create_async_pool(void *options)
-{
-  clp_cuda_async_pool *made;
-  clp_status status = clp_cuda_async_pool_create(options, &made);
-
-  clp_cuda_async_pool_release(made);
-  return status;
-}
-
-static clp_status create_mempool(void *options)
-{
-  clp_cuda_mempool made;
-  clp_status status = clp_cuda_mempool_create(options, &made);
-
-  return status ? status : clp_cuda_mempool_destroy(made);
-}
-
-static clp_status get_usage(void *usage)
-{
-  return clp_cuda_mempool_get_usage(default_mempool, usage);
-}
-
-static clp_status get_usage_of_async_pool(void *usage)
-{
-  return clp_cuda_async_pool_get_usage(async_pool, usage);
-}
-
-#define END_OF(type, field) (offsetof(type, field) + sizeof(((type *)NULL)->field))
+CLPT_MAKE(create_allocator, clp_cuda_async_allocator_create(given, &made_allocator),
+          clp_allocator_release(made_allocator))
+CLPT_MAKE(create_async_pool, clp_cuda_async_pool_create(given, &made_pool),
+          clp_cuda_async_pool_release(made_pool))
+CLPT_MAKE(create_mempool, clp_cuda_mempool_create(given, &made_mempool),
+          status = clp_cuda_mempool_destroy(made_mempool))
+CLPT_MAKE(get_usage, clp_cuda_mempool_get_usage(default_mempool, given), (void)0)
+CLPT_MAKE(get_usage_of_async_pool, clp_cuda_async_pool_get_usage(async_pool, given), (void)0)
 
 static const clpt_sized structs[] = {
-    {"clp_cuda_async_allocator_create", "clp_cuda_async_options", sizeof(clp_cuda_async_options),
-     END_OF(clp_cuda_async_options, device), &async_options, create_allocator},
-    {"clp_cuda_async_pool_create", "clp_cuda_async_pool_options",
-     sizeof(clp_cuda_async_pool_options), END_OF(clp_cuda_async_pool_options, mempool_choice),
-     &async_pool_options, create_async_pool},
-    {"clp_cuda_mempool_create", "clp_cuda_mempool_options", sizeof(clp_cuda_mempool_options),
-     END_OF(clp_cuda_mempool_options, location), &mempool_options, create_mempool},
-    {"clp_cuda_mempool_get_usage", "clp_cuda_mempool_usage", sizeof(clp_cuda_mempool_usage),
-     END_OF(clp_cuda_mempool_usage, reserved_bytes), NULL, get_usage},
-    {"clp_cuda_async_pool_get_usage", "clp_cuda_mempool_usage", sizeof(clp_cuda_mempool_usage),
-     END_OF(clp_cuda_mempool_usage, reserved_bytes), NULL, get_usage_of_async_pool},
+    CLPT_SIZED(clp_cuda_async_allocator_create, clp_cuda_async_options, device, &async_options,
+               create_allocator),
+    CLPT_SIZED(clp_cuda_async_pool_create, clp_cuda_async_pool_options, mempool_choice,
+               &async_pool_options, create_async_pool),
+    CLPT_SIZED(clp_cuda_mempool_create, clp_cuda_mempool_options, location, &mempool_options,
+               create_mempool),
+    CLPT_SIZED(clp_cuda_mempool_get_usage, clp_cuda_mempool_usage, reserved_bytes, NULL, get_usage),
+    CLPT_SIZED(clp_cuda_async_pool_get_usage, clp_cuda_mempool_usage, reserved_bytes, NULL,
+               get_usage_of_async_pool),
 };
 enum { STRUCTS = sizeof(structs) / sizeof(structs[0]) };
 
@@ -233,7 +187,7 @@ CLPT_MAIN("arguments: CUDA", clpt_run)
 
   clpt_cuda_use_fake();
   tcase_add_checked_fixture(tests, setup, teardown);
-  tcase_add_loop_test(tests, each_row, 0, ROWS);
+  tcase_add_loop_test(tests, each_row, 0, (int)clpt_row_count);
   tests = clpt_case(suite, "structs");
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_loop_test(tests, each_struct, 0, STRUCTS);

@@ -1,331 +1,427 @@
 /* SPDX-License-Identifier: MIT */
-/* What hooks are shown: which pairs, in which order, with which arguments (cupy.cuda.MemoryHook);
- * memory that goes back to the device, and streams. */
-#include "support/ladder.h"
+/* What hooks are shown (cupy.cuda.MemoryHook): a table of programs on two pools, on the device or
+ * on an arena. So the table says, too, when a pool on an arena takes and returns segments. */
+#include "support/arenas.h"
 #include "support/late_rig.h"
 #include "support/recorder.h"
 #include "support/suite.h"
 #include "support/workers.h"
 
-enum { DEVICE_ID = 7 };
+#include <ctype.h>
 
-static clpt_recorder seen;
+enum { DEVICE_ID = 7, UNIT = CLPT_SEGMENT, DEVICE_BLOCK = 1 << 30, MOST_BUFFERS = 24 };
 
-/* A rig with `seen` registered for the thread. */
-static void start(clpt_rig *rig)
+static clp_allocator *allocator; /* of both pools */
+static clp_pool *pools[2], *helper;
+static clpt_recorder seen, of_pools[2];
+
+/* A buffer, and what hooks are shown of it. */
+typedef struct taken {
+  clp_buffer *buffer;
+  clp_memory memory;
+  uint64_t id;
+} taken;
+static taken all[MOST_BUFFERS], *spare;
+static size_t count;
+
+/* --- callbacks --- */
+
+/* Looks at the pool, and fails, which is no error of the caller. */
+static void look(clpt_recorder *self, const clp_hook_event *event)
 {
-  clpt_device_init(&rig->device);
-  rig->device.ops.device_id = DEVICE_ID;
-  clpt_rig_start_with(rig, NULL);
-  clpt_recorder_init(&seen, "seen");
-  clpt_ok(clp_hook_push(&seen.hook));
-}
-
-static void end(clpt_rig *rig)
-{
-  clpt_ok(clp_hook_pop(&seen.hook));
-  clpt_rig_end(rig);
-}
-
-/* --- Mallocs --- */
-
-START_TEST(a_miss_is_a_malloc_with_an_alloc_inside)
-{
-  clpt_rig rig;
-
-  start(&rig);
-  clp_buffer *buffer = clpt_allocate(rig.pool, 100);
-  clpt_recorder_is(&seen, "m<100:103 a<103 a>103 m>100:103");
-  for (size_t i = 0; i < 4; i++) {
-    bool is_post_malloc = i == 3;
-    ck_assert_ptr_eq(seen.events[i].pool, rig.pool);
-    ck_assert_int_eq(seen.events[i].device_id, DEVICE_ID);
-    ck_assert_ptr_null(seen.events[i].stream);
-    ck_assert_uint_eq(seen.events[i].memory, i < 2 ? 0 : clp_buffer_memory(buffer));
-    ck_assert_int_eq(seen.events[i].buffer_id != 0, is_post_malloc);
-  }
-  clpt_ok(clp_buffer_release(buffer));
-  end(&rig);
-}
-END_TEST
-
-START_TEST(zero_bytes_are_a_malloc_without_memory_but_with_an_id)
-{
-  clpt_rig rig;
-
-  start(&rig);
-  clp_buffer *empty = clpt_allocate(rig.pool, 0);
-  clp_buffer *other = clpt_allocate(rig.pool, 0);
-  clpt_recorder_is(&seen, "m<0:0 m>0:0 m<0:0 m>0:0");
-  ck_assert_uint_eq(seen.events[1].memory, 0);
-  ck_assert_uint_ne(seen.events[1].buffer_id, 0);
-  ck_assert_uint_ne(seen.events[1].buffer_id, seen.events[3].buffer_id);
-  clpt_recorder_clear(&seen);
-  clpt_ok(clp_buffer_release(empty));
-  clpt_ok(clp_buffer_release(other));
-  clpt_recorder_is(&seen, "f<0:0 f>0:0 f<0:0 f>0:0");
-  end(&rig);
-}
-END_TEST
-
-START_TEST(each_try_after_running_out_is_an_alloc_more_in_the_same_malloc)
-{
-  clpt_rig rig;
   clp_buffer *none;
-
-  start(&rig);
-  rig.device.capacity = 1000; /* three tries: at first, after the drain, after the return */
-  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_pool_allocate(rig.pool, 1000, &none));
-  clpt_recorder_is(&seen, "m<1000:1023 a<1023 a>1023! a<1023 a>1023! a<1023 a>1023! m>1000:1023!");
-  end(&rig);
+  (void)self;
+  ck_assert_int_eq(event->device_id, DEVICE_ID);
+  ck_assert_ptr_null(event->stream);
+  (void)clpt_stats(event->pool);
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_allocate(NULL, 1, &none));
 }
-END_TEST
 
-/* --- Frees --- */
-
-START_TEST(a_release_is_a_free_of_what_malloc_gave)
+static void use_pools(clpt_recorder *self, const clp_hook_event *event)
 {
-  clpt_rig rig;
-
-  start(&rig);
-  clp_buffer *buffer = clpt_allocate(rig.pool, 100);
-  uint64_t id = seen.events[3].buffer_id;
-  clpt_recorder_clear(&seen);
-  for (int round = 0; round < 2; round++) { /* under the lock, then warm */
-    clp_memory memory = clp_buffer_memory(buffer);
-    clpt_recorder_clear(&seen);
-    clpt_ok(clp_buffer_release(buffer));
-    clpt_recorder_is(&seen, "f<100:103 f>100:103");
-    for (size_t i = 0; i < 2; i++) {
-      ck_assert_ptr_eq(seen.events[i].pool, rig.pool);
-      ck_assert_int_eq(seen.events[i].device_id, DEVICE_ID);
-      ck_assert_uint_eq(seen.events[i].memory, memory);
-      ck_assert_uint_eq(seen.events[i].buffer_id, id);
-    }
-    buffer = clpt_allocate(rig.pool, 100);
-    id = seen.events[seen.count - 1].buffer_id;
+  clp_pool *own = clpt_pool(clp_pool_allocator(event->pool));
+  clp_buffer *last = clpt_allocate(own, 100);
+  clp_pool_release(own);
+  clpt_ok(clp_buffer_release(last));
+  for (size_t i = 0; i < 2; i++) {
+    clpt_hold(pools[i], 5000, 3);
+    clpt_hold(pools[i], 0, 1);
   }
-  clpt_ok(clp_buffer_release(buffer));
-  end(&rig);
-}
-END_TEST
-
-static void *release_with_hook(void *buffer)
-{
-  static clpt_recorder own;
-
-  clpt_recorder_init(&own, "own");
-  if (clp_hook_push(&own.hook) != CLP_SUCCESS || clp_buffer_release(buffer) != CLP_SUCCESS ||
-      clp_hook_pop(&own.hook) != CLP_SUCCESS)
-    return "a call failed";
-  return own.log;
+  if (clpt_arena && self->last[0] == 'a') {
+    clpt_arena_give(clpt_arena_take(3 * UNIT), 3 * UNIT);
+    clpt_ok(clp_arena_reserve(clpt_arena, 6 * UNIT));
+    clpt_ok(clp_arena_reserve(clpt_arena, 0));
+  }
+  for (size_t i = 0; i < 2; i++)
+    clpt_ok(clp_pool_free_held(pools[i]));
 }
 
-START_TEST(a_free_is_shown_to_the_thread_that_releases)
+/* More than there is. What the callback is called for is on its way, and not waited for. */
+static void ask_in_vain(clpt_recorder *self, const clp_hook_event *event)
 {
-  clpt_rig rig;
-
-  start(&rig);
-  clp_buffer *buffer = clpt_allocate(rig.pool, 100);
-  clpt_recorder_clear(&seen);
-  ck_assert_str_eq(clpt_aside(release_with_hook, buffer), "f<100:103 f>100:103");
-  clpt_recorder_is(&seen, "");
-  end(&rig);
-}
-END_TEST
-
-/* --- What shows nothing --- */
-
-START_TEST(calls_that_cannot_be_show_nothing)
-{
-  clpt_rig rig;
-  clp_buffer *buffer, *none;
-
-  clpt_device_init(&rig.device);
-  rig.device.ops.max_block_bytes = 4096;
-  clpt_rig_start_with(&rig, NULL);
-  clpt_recorder_init(&seen, "seen");
-  buffer = clpt_allocate(rig.pool, 100);
-  clpt_ok(clp_buffer_release(buffer));
-  clpt_ok(clp_hook_push(&seen.hook));
-  clpt_ok(clp_pool_add_hook(rig.pool, &seen.hook));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_allocate(NULL, 100, &none));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_allocate(rig.pool, 100, NULL));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_allocate(rig.pool, 4097, &none));
-  ck_assert_ptr_null(none);
-  clpt_ok(clp_buffer_release(NULL));
-  clpt_fails(CLP_ALREADY_RELEASED, clp_buffer_release(buffer));
-  none = buffer;
-  clpt_fails(CLP_NOT_SUPPORTED, clp_pool_allocate_on(rig.pool, 100, &rig, &none));
-  ck_assert_ptr_null(none);
-  clpt_recorder_is(&seen, "");
-  buffer = clpt_allocate(rig.pool, 100);
-  clpt_recorder_clear(&seen);
-  clpt_fails(CLP_NOT_SUPPORTED, clp_buffer_release_on(buffer, &rig));
-  clpt_recorder_is(&seen, "");
-  clpt_ok(clp_buffer_release(buffer));
-  end(&rig);
-}
-END_TEST
-
-/* --- What goes to the device --- */
-
-static clp_status free_held(clp_pool *pool)
-{
-  return clp_pool_free_held(pool);
-}
-
-static clp_status stop_holding(clp_pool *pool)
-{
-  return clp_pool_stop_holding(pool);
-}
-
-static clp_status trim(clp_pool *pool)
-{
-  return clp_pool_trim_to(pool, 0);
-}
-
-static clp_status (*const givers[])(clp_pool *pool) = {free_held, stop_holding, trim};
-
-START_TEST(what_is_given_back_is_shown_block_by_block)
-{
-  clpt_rig rig;
-
-  start(&rig);
-  clpt_hold(rig.pool, 100, 2);
-  clpt_recorder_clear(&seen);
-  clpt_ok(givers[_i](rig.pool));
-  clpt_recorder_is(&seen, "d<103 d>103 d<103 d>103");
-  ck_assert_ptr_eq(seen.events[0].pool, rig.pool);
-  ck_assert_int_eq(seen.events[0].device_id, DEVICE_ID);
-  ck_assert_uint_ne(seen.events[0].memory, 0);
-  ck_assert_uint_eq(seen.events[1].memory, seen.events[0].memory);
-  ck_assert_uint_ne(seen.events[2].memory, seen.events[0].memory);
-  ck_assert_uint_eq(seen.events[0].buffer_id, 0);
-  end(&rig);
-}
-END_TEST
-
-START_TEST(without_holding_the_device_gets_it_inside_the_free)
-{
-  clpt_rig rig;
-
-  start(&rig);
-  clp_buffer *buffer = clpt_allocate(rig.pool, 100);
-  clpt_ok(clp_pool_stop_holding(rig.pool));
-  clpt_recorder_clear(&seen);
-  clpt_ok(clp_buffer_release(buffer));
-  clpt_recorder_is(&seen, "f<100:103 d<103 d>103 f>100:103");
-  end(&rig);
-}
-END_TEST
-
-START_TEST(the_end_of_a_pool_shows_what_it_held)
-{
-  clpt_recorder pools;
-  clpt_rig rig;
-
-  start(&rig);
-  clpt_recorder_init(&pools, "pools");
-  clp_pool *other = clpt_pool(rig.allocator);
-  clpt_ok(clp_pool_add_hook(other, &pools.hook));
-  clp_buffer *buffer = clpt_allocate(other, 1000);
-  clpt_hold(other, 100, 1);
-  clpt_recorder_clear(&seen);
-  clpt_recorder_clear(&pools);
-  clp_pool_release(other);
-  clpt_ok(clp_buffer_release(buffer)); /* the last of a pool without references */
-  clpt_recorder_is(&seen, "d<103 d>103 f<1000:1023 d<1023 d>1023 f>1000:1023");
-  clpt_recorder_is(&pools, "d<103 d>103 f<1000:1023 d<1023 d>1023 f>1000:1023");
-  end(&rig);
-}
-END_TEST
-
-START_TEST(what_the_device_refused_is_shown_again_at_the_end)
-{
-  clpt_recorder pools;
-  clpt_rig rig;
-
-  start(&rig);
-  clpt_recorder_init(&pools, "pools");
-  clp_pool *other = clpt_pool(rig.allocator);
-  clpt_ok(clp_pool_add_hook(other, &pools.hook));
-  clpt_hold(other, 100, 1);
-  clpt_recorder_clear(&pools);
-  rig.device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
-  clp_pool_release(other);
-  clpt_recorder_is(&pools, "d<103 d>103! d<103 d>103");
-  end(&rig);
-}
-END_TEST
-
-/* What a callback leaves active, once. */
-static clp_buffer *left;
-
-static void take_from_the_pool(clpt_recorder *self, const clp_hook_event *event)
-{
-  clp_buffer *buffer = NULL;
-
-  if (strcmp(self->last, "d>") != 0 || event->memory == 0)
+  clp_buffer *none;
+  if (self->last[1] != '<' || !strchr("ad", self->last[0]))
     return;
-  if (clp_pool_allocate(event->pool, 10, &buffer) != CLP_SUCCESS)
-    self->also_data = "not allocated";
-  else if (left == NULL)
-    left = buffer;
-  else if (clp_buffer_release(buffer) != CLP_SUCCESS)
-    self->also_data = "not released";
+  clp_status status = clp_pool_allocate(event->pool, 3 * UNIT, &none);
+  ck_assert(status == CLP_OUT_OF_DEVICE_MEMORY || status == CLP_LIMIT_EXCEEDED);
 }
 
-START_TEST(a_callback_at_the_end_of_a_pool_may_use_it)
+/* When memory has gone, has the pool, which is ending, take some: it stays with the first. */
+static void take_at_the_end(clpt_recorder *self, const clp_hook_event *event)
 {
-  bool stays = _i == 1;
-  clp_buffer *const none = (clp_buffer *)&seen; /* which is never touched */
-  clpt_rig rig;
+  if (strcmp(self->last, "d>") != 0 || !event->memory)
+    return;
+  clp_buffer *buffer = clpt_allocate(event->pool, 10);
+  if (count == 1)
+    all[count++].buffer = buffer;
+  else
+    clpt_ok(clp_buffer_release(buffer));
+}
 
-  start(&rig);
-  clp_pool *other = clpt_pool(rig.allocator);
-  clpt_hold(other, 100, 1);
-  rig.device.free_fault = (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR};
-  seen.also = take_from_the_pool;
-  left = stays ? NULL : none;
-  clp_pool_release(other);
-  ck_assert_ptr_null(seen.also_data);
-  seen.also = NULL;
-  ck_assert_uint_eq(rig.device.live_blocks, stays);
-  if (stays) {
-    ck_assert_ptr_eq(clp_buffer_pool(left), other);
-    clpt_ok(clp_buffer_release(left));
+static clp_status release(taken *it, bool is_aside);
+
+static bool help(clp_pool *pool, size_t bytes, void *user_data)
+{
+  taken *given = spare;
+  (void)pool, (void)bytes, (void)user_data;
+  if (helper)
+    clpt_hold(helper, 10, 1);
+  spare = NULL;
+  return given && !release(given, false);
+}
+
+static void *add_hook(void *pool)
+{
+  return clp_pool_add_hook(pool, &of_pools[0].hook) ? "not added" : NULL;
+}
+
+static void watch_pool(clpt_device *device, clpt_call call, size_t bytes)
+{
+  (void)call, (void)bytes;
+  device->on_call = NULL;
+  ck_assert_ptr_null(clpt_aside(add_hook, pools[0]));
+}
+
+/* --- programs --- */
+
+/* Steps: a100 allocates 100 bytes, r0 releases the first buffer, o0 in another
+ * thread; f, t8K and s free, trim to 8 KiB and stop holding; e releases the pool, l500 limits it, w
+ * gives it a hook, h has on_out_of_memory use it, and g0 release the first buffer; n has another
+ * thread do so when the device is next called; x is refused for its arguments. A capital: the other
+ * pool. c500: the device has 500 bytes; d: its next free fails; v4K reserves 4 KiB. `!`: the step
+ * fails, and `|` empties the log. The log is of the thread's hook, with p: and q: of hooks of
+ * pools. */
+typedef struct program {
+  const char *steps, *log;
+  const char *figures; /* of the pool: hits, misses, device allocations, device frees */
+  enum { ON_DEVICE, ON_ARENA, ON_PARTS } on;
+  void (*also)(clpt_recorder *self, const clp_hook_event *event); /* NULL: look */
+} program;
+
+static const program programs[] = {
+    {.steps = "a100 r0 a100 r1 f",
+     .log = "m<100:103 a<103 a>103 m>100:103 f<100:103 f>100:103 "
+            "m<100:103 m>100:103 f<100:103 f>100:103 d<103 d>103"},
+    {.steps = "a0 a0 r0 r1", .log = "m<0:0 m>0:0 m<0:0 m>0:0 f<0:0 f>0:0 f<0:0 f>0:0"},
+    {.steps = "w W A0", .log = "m<0:0 q:m<0:0 m>0:0 q:m>0:0"},
+    {.steps = "w a100 | o0", .log = "p:f<100:103 p:f>100:103"},
+    {.steps = "a100 | x!", .log = ""},
+    /* Each try is an alloc, and none is where a limit refuses. */
+    {.steps = "c1000 a1000!",
+     .log = "m<1000:1023 a<1023 a>1023! a<1023 a>1023! a<1023 a>1023! m>1000:1023!"},
+    {.steps = "l1000 a1000!", .log = "m<1000:1023 m>1000:1023!"},
+    {.steps = "w W c1100 A500 R0 | a1000",
+     .log = "m<1000:1023 p:m<1000:1023 a<1023 p:a<1023 a>1023! p:a>1023! d<511 q:d<511 d>511 "
+            "q:d>511 a<1023 p:a<1023 a>1023 p:a>1023 m>1000:1023 p:m>1000:1023"},
+    {.steps = "c100 h a1000!",
+     .log = "m<1000:1023 a<1023 a>1023! a<1023 a>1023! a<1023 a>1023! "
+            "m<10:10 a<10 a>10 m>10:10 f<10:10 f>10:10 m>1000:1023!"},
+    /* Memory that goes back. */
+    {.steps = "a100 a100 r0 r1 | t0", .log = "d<103 d>103 d<103 d>103"},
+    {.steps = "a100 a100 r0 | s r1", .log = "d<103 d>103 f<100:103 d<103 d>103 f>100:103"},
+    {.steps = "A100 A1000 R0 W | E R1",
+     .log = "d<103 q:d<103 d>103 q:d>103 f<1000:1023 q:f<1000:1023 d<1023 q:d<1023 d>1023 "
+            "q:d>1023 f>1000:1023 q:f>1000:1023"},
+    {.steps = "A100 R0 W d | E",
+     .log = "d<103 q:d<103 d>103! q:d>103! d<103 q:d<103 d>103 q:d>103"},
+    {.steps = "A100 R0 d | E", .also = take_at_the_end, .log = "d<103 d>103! d<103 d>103"},
+    /* Callbacks. */
+    {.steps = "W a100 r0 f",
+     .also = use_pools,
+     .log = "m<100:103 a<103 a>103 m>100:103 f<100:103 f>100:103"},
+    {.steps = "c600 a500 r0 | f", .also = ask_in_vain, .log = "d<511 d>511"},
+    {.steps = "l600 a500 r0 | f", .also = ask_in_vain, .log = "d<511 d>511"},
+    {.steps = "n a100 r0",
+     .log = "m<100:103 a<103 a>103 m>100:103 f<100:103 p:f<100:103 f>100:103 p:f>100:103"},
+    /* On an arena: a segment is of the pool that took it, and serves all. */
+    {.steps = "w a1000 a2000 r0 r1 f",
+     .on = ON_ARENA,
+     .figures = "1 1 1 1",
+     .log = "m<1000:1024 p:m<1000:1024 a<65536 p:a<65536 a>65536 p:a>65536 m>1000:1024 "
+            "p:m>1000:1024 m<2000:2048 p:m<2000:2048 m>2000:2048 p:m>2000:2048 "
+            "f<1000:1024 p:f<1000:1024 f>1000:1024 p:f>1000:1024 f<2000:2048 "
+            "p:f<2000:2048 f>2000:2048 p:f>2000:2048 d<65536 p:d<65536 d>65536 p:d>65536"},
+    {.steps = "a1000 A60000 r0 r1 | A128K",
+     .on = ON_ARENA,
+     .figures = "0 1 1 0",
+     .log = "m<131072:131072 d<65536 d>65536 a<131072 a>131072 m>131072:131072"},
+    {.steps = "A1000 R0 | a128K",
+     .on = ON_ARENA,
+     .figures = "0 1 1 1",
+     .log = "m<131072:131072 d<65536 d>65536 a<131072 a>131072 m>131072:131072"},
+    {.steps = "c64K a65537!",
+     .on = ON_ARENA,
+     .figures = "0 0 0 0",
+     .log = "m<65537:65792 a<65792 a>65792! a<65792 a>65792! a<65792 a>65792! a<65792 "
+            "a>65792! a<65792 a>65792! a<65792 a>65792! m>65537:65792!"},
+    {.steps = "a1000 r0 d | f!", .on = ON_ARENA, .figures = "0 1 1 0", .log = "d<65536 d>65536!"},
+    {.steps = "W a1000 r0",
+     .on = ON_ARENA,
+     .also = use_pools,
+     .figures = "20 5 5 6",
+     .log = "m<1000:1024 a<65536 a>65536 m>1000:1024 f<1000:1024 f>1000:1024"},
+    {.steps = "c128K a1000 r0 f",
+     .on = ON_ARENA,
+     .also = ask_in_vain,
+     .log = "m<1000:1024 a<65536 a>65536 m>1000:1024 f<1000:1024 f>1000:1024 d<65536 "
+            "d>65536"},
+    {.steps = "c512K A192K v512K R0 | a384K",
+     .on = ON_ARENA,
+     .figures = "0 1 1 2",
+     .log = "m<393216:393216 d<327680 d>327680 a<393216 a>393216! d<196608 d>196608 "
+            "a<393216 a>393216 m>393216:393216"},
+    {.steps = "a1000 a192K r1 e | r0",
+     .on = ON_ARENA,
+     .log = "f<1000:1024 d<65536 d>65536 f>1000:1024"},
+    {.steps = "a1000 a192K r1 e | r0",
+     .on = ON_PARTS,
+     .log = "f<1000:1023 d<65536 d>65536 f>1000:1023"},
+    {.steps = "a40000 a60000 | s r0 a4000 r1 r2",
+     .on = ON_ARENA,
+     .log = "f<40000:40192 d<65536 d>65536 f>40000:40192 m<4000:4096 m>4000:4096 "
+            "f<60000:60160 f>60000:60160 f<4000:4096 d<65536 d>65536 f>4000:4096"},
+    {.steps = "a40000 a60000 | s r0 a4000 r1 r2",
+     .on = ON_PARTS,
+     .log = "f<40000:40959 d<65536 d>65536 f>40000:40959 m<4000:4095 m>4000:4095 "
+            "f<60000:61439 f>60000:61439 f<4000:4095 d<65536 d>65536 f>4000:4095"},
+    {.steps = "a5000 a128K r1 | t192K t96K r0 t0",
+     .on = ON_ARENA,
+     .log = "d<131072 d>131072 f<5000:5120 f>5000:5120 d<65536 d>65536"},
+    {.steps = "a1000 a128K r0 r1 | t0", .on = ON_PARTS, .log = "d<139264 d>139264 d<65536 d>65536"},
+    {.steps = "l128K A66536 a20000 a64K! A192K r0 a64000 a64K! l0",
+     .on = ON_ARENA,
+     .log = "m<66536:66560 a<66560 a>66560 m>66536:66560 m<20000:20224 a<64512 a>64512 "
+            "m>20000:20224 m<65536:65536 m>65536:65536! m<196608:196608 a<196608 "
+            "a>196608 m>196608:196608 f<66536:66560 f>66536:66560 m<64000:64000 "
+            "m>64000:64000 m<65536:65536 m>65536:65536!"},
+    {.steps = "l128K A66536 a20000 a64K! A192K r0 a64000 a64K! l0",
+     .on = ON_PARTS,
+     .log = "m<66536:69631 a<69632 a>69632 m>66536:69631 m<20000:20479 a<61440 a>61440 "
+            "m>20000:20479 m<65536:69631 m>65536:69631! m<196608:204799 a<204800 "
+            "a>204800 m>196608:204799 f<66536:69631 f>66536:69631 m<64000:65535 "
+            "m>64000:64000 m<65536:69631 m>65536:69631!"},
+    {.steps = "v256K l256K | a192K a128K! a32K r0 r1 t0",
+     .on = ON_ARENA,
+     .log = "m<196608:196608 m>196608:196608 m<131072:131072 m>131072:131072! "
+            "m<32768:32768 m>32768:32768 f<196608:196608 f>196608:196608 f<32768:32768 "
+            "f>32768:32768"},
+    {.steps = "l128K a131071 g0 a131070 a64K!",
+     .on = ON_ARENA,
+     .log = "m<131071:131072 a<131072 a>131072 m>131071:131072 m<131070:131072 "
+            "f<131071:131072 f>131071:131072 m>131070:131072 m<65536:65536 "
+            "m>65536:65536!"},
+    {.steps = "l128K a131071 g0 a131070 a64K!",
+     .on = ON_PARTS,
+     .log = "m<131071:131071 a<131072 a>131072 m>131071:131071 m<131070:131071 "
+            "f<131071:131071 f>131071:131071 m>131070:131071 m<65536:69631 "
+            "m>65536:69631!"},
+    {.steps = "a1000 a2000 a3000 a4000 a5000 r0 r1 r2 r3 r4 | a60000",
+     .on = ON_PARTS,
+     .figures = "5 1 1 0",
+     .log = "m<60000:61439 m>60000:61439"},
+    {.steps = "c1048576K a307200K a614400K r1 | a102400K a638976K",
+     .on = ON_ARENA,
+     .log = "m<104857600:104857600 d<629145600 d>629145600 a<104857600 a>104857600 "
+            "m>104857600:104857600 m<654311424:654311424 a<654311424 a>654311424 "
+            "m>654311424:654311424"},
+};
+
+static void start(const program *it)
+{
+  static const char *const names[] = {"p", "q"};
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+  options.on_out_of_memory = help;
+  (it->on == ON_PARTS ? clpt_arena_setup_parts : clpt_arena_setup)();
+  clpt_arena_device.ops.device_id = DEVICE_ID;
+  clpt_arena_device.ops.max_block_bytes = DEVICE_BLOCK;
+  clpt_arena_device.ops.alignment = it->on ? 0 : (size_t)1 << 20; /* bins are asked for alone */
+  if (it->on)
+    clpt_arena_start();
+  else
+    clpt_arena = NULL;
+  allocator = it->on ? clpt_arena : clpt_device_allocator(&clpt_arena_device);
+  memset(all, 0, sizeof(all));
+  count = 0;
+  spare = NULL;
+  helper = NULL;
+  clpt_recorder_init(&seen, "seen");
+  clpt_ok(clp_hook_push(&seen.hook));
+  for (size_t i = 0; i < 2; i++) {
+    clpt_ok(clp_pool_create(allocator, &options, &pools[i]));
+    clpt_recorder_init(&of_pools[i], names[i]);
+    of_pools[i].log_of = &seen;
   }
-  end(&rig);
+  seen.also = it->also ? it->also : look;
 }
-END_TEST
 
-START_TEST(the_ladder_shows_other_pools_blocks_to_their_hooks_and_the_threads)
+static void end(void)
 {
-  clpt_recorder own, others;
-  clpt_rig rig;
+  seen.also = NULL;
+  for (size_t i = 0; i < count; i++)
+    clpt_ok(clp_buffer_release(all[i].buffer));
+  for (size_t i = 0; i < 2; i++)
+    clp_pool_release(pools[i]);
+  clpt_ok(clp_hook_pop(&seen.hook));
+  clp_allocator_release(allocator);
+  clpt_device_assert_ended(&clpt_arena_device);
+}
 
-  start(&rig);
-  clpt_recorder_init(&own, "own");
-  clpt_recorder_init(&others, "others");
-  rig.device.capacity = 1100;
-  clp_pool *other = clpt_pool(rig.allocator);
-  clpt_hold(other, 500, 1);
-  clpt_ok(clp_pool_add_hook(rig.pool, &own.hook));
-  clpt_ok(clp_pool_add_hook(other, &others.hook));
+/* What the hook is shown last is of this buffer. */
+static void check_shown(const taken *it, clp_pool *pool)
+{
+  const clp_hook_event *event = &seen.events[seen.count - 1];
+  ck_assert_ptr_eq(event->pool, pool);
+  ck_assert_uint_eq(event->memory, it->memory);
+  ck_assert(event->buffer_id && event->buffer_id == it->id);
+}
+
+static clp_status allocate(clp_pool *pool, size_t bytes)
+{
+  taken *it = &all[count];
+  clp_status status = clp_pool_allocate(pool, bytes, &it->buffer);
+  ck_assert(!status == !!it->buffer);
+  if (status)
+    return status;
+  *it = (taken){it->buffer, clp_buffer_memory(it->buffer), seen.events[seen.count - 1].buffer_id};
+  count++;
+  check_shown(it, pool);
+  return status;
+}
+
+static void *release_it(void *buffer)
+{
+  return clp_buffer_release(buffer) ? "not released" : NULL;
+}
+
+static clp_status release(taken *it, bool is_aside)
+{
+  clp_buffer *buffer = it->buffer;
+  clp_pool *pool = clp_buffer_pool(buffer);
+  it->buffer = NULL;
+  if (is_aside) {
+    ck_assert_ptr_null(clpt_aside(release_it, buffer));
+    return CLP_SUCCESS;
+  }
+  clp_status status = clp_buffer_release(buffer);
+  check_shown(it, pool);
+  return status;
+}
+
+/* They are refused for their arguments. */
+static clp_status refuse(clp_pool *pool)
+{
+  clp_buffer *none = all[0].buffer, *gone = clpt_allocate(pool, 100);
+  clpt_ok(clp_buffer_release(gone));
   clpt_recorder_clear(&seen);
-  clp_buffer *buffer = clpt_allocate(rig.pool, 1000);
-  clpt_recorder_is(&seen, "m<1000:1023 a<1023 a>1023! d<511 d>511 a<1023 a>1023 m>1000:1023");
-  clpt_recorder_is(&own, "m<1000:1023 a<1023 a>1023! a<1023 a>1023 m>1000:1023");
-  clpt_recorder_is(&others, "d<511 d>511");
-  ck_assert_ptr_eq(seen.events[3].pool, other);
-  clpt_ok(clp_buffer_release(buffer));
-  clp_pool_release(other);
-  end(&rig);
+  clpt_ok(clp_buffer_release(NULL));
+  clpt_fails(CLP_ALREADY_RELEASED, clp_buffer_release(gone));
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_allocate(pool, 100, NULL));
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_allocate(pool, DEVICE_BLOCK + 1, &none));
+  clpt_fails(CLP_NOT_SUPPORTED, clp_buffer_release_on(all[0].buffer, &all));
+  return clp_pool_allocate_on(pool, 100, &all, &none);
+}
+
+static clp_status set_up(char what, size_t number, clp_pool *pool)
+{
+  bool is_other = pool == pools[1];
+  if (what == 'c')
+    clpt_arena_device.capacity = number;
+  else if (what == 'd')
+    clpt_arena_device.free_fault =
+        (clpt_fault){.count = 1, .status = CLP_BACKEND_ERROR, .message = "not now"};
+  else if (what == 'n')
+    clpt_arena_device.on_call = watch_pool;
+  else if (what == 'h')
+    helper = pool;
+  else if (what == 'g')
+    spare = &all[number];
+  else if (what == '|')
+    clpt_recorder_clear(&seen);
+  else if (what == 'w')
+    return clp_pool_add_hook(pool, &of_pools[is_other].hook);
+  else
+    ck_abort_msg("%c is no step", what);
+  return CLP_SUCCESS;
+}
+
+static clp_status make_step(char what, size_t number)
+{
+  clp_pool **pool = &pools[isupper(what) != 0], *ending = *pool;
+  switch (tolower(what)) {
+  case 'a':
+    return allocate(*pool, number);
+  case 'r':
+  case 'o':
+    return release(&all[number], tolower(what) == 'o');
+  case 'e':
+    *pool = NULL;
+    clp_pool_release(ending);
+    return CLP_SUCCESS;
+  case 'f':
+    return clp_pool_free_held(*pool);
+  case 't':
+    return clp_pool_trim_to(*pool, number);
+  case 's':
+    return clp_pool_stop_holding(*pool);
+  case 'l':
+    return clp_pool_set_limit(*pool, number);
+  case 'v':
+    return clp_arena_reserve(allocator, number);
+  case 'x':
+    return refuse(*pool);
+  default:
+    return set_up((char)tolower(what), number, *pool);
+  }
+}
+
+START_TEST(each_program)
+{
+  const program *it = &programs[_i];
+  char figures[100];
+  start(it);
+  for (const char *at = it->steps; *at; at += strspn(at, " ")) {
+    char what = *at, *end;
+    size_t number = strtoul(at + 1, &end, 10);
+    number *= *end == 'K' ? 1024 : 1;
+    end += *end == 'K';
+    if (*end != '!')
+      clpt_ok_quietly(make_step(what, number));
+    else
+      ck_assert_int_eq(make_step(what, number), clp_last_error()->status);
+    at = end + (*end == '!');
+  }
+  ck_assert_str_eq(seen.log, it->log);
+  if (it->figures) {
+    clp_pool_stats is = clpt_stats(pools[0]);
+    (void)snprintf(figures, sizeof(figures), "%d %d %d %d", (int)is.hits, (int)is.misses,
+                   (int)is.device_allocations, (int)is.device_frees);
+    ck_assert_str_eq(figures, it->figures);
+  }
+  end();
 }
 END_TEST
 
-/* --- Streams --- */
+/* --- streams --- */
 
 /* Asserts that all events that `seen` has are of this stream, and forgets them. */
 static void assert_shown_on(clp_stream stream)
@@ -339,8 +435,8 @@ static void assert_shown_on(clp_stream stream)
 START_TEST(events_tell_the_stream_of_the_call)
 {
   clpt_late_rig rig;
-  clp_buffer *buffer;
-
+  clp_buffer *buffer, *none;
+  clp_stream strange = &seen;
   clpt_late_rig_start_with_home(&rig, CLPT_REUSE_EITHER);
   clpt_recorder_init(&seen, "seen");
   clpt_ok(clp_hook_push(&seen.hook));
@@ -358,6 +454,11 @@ START_TEST(events_tell_the_stream_of_the_call)
   clpt_ok(clp_pool_allocate_on(rig.pool, 100, rig.s, &buffer));
   clpt_ok(clp_buffer_bind(buffer, rig.s));
   clpt_recorder_clear(&seen);
+  rig.device.failing = 1u << CLPT_LATE_STREAM_RETAIN;
+  rig.device.fault = (clpt_fault){.count = 2, .status = CLP_INVALID_ARGUMENT};
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_buffer_release_on(buffer, strange));
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_allocate_on(rig.pool, 100, strange, &none));
+  ck_assert_uint_eq(seen.count, 0);
   clpt_ok(clp_buffer_release_on(buffer, rig.t));
   assert_shown_on(rig.t);
   clpt_ok(clp_pool_free_held(rig.pool));
@@ -367,48 +468,9 @@ START_TEST(events_tell_the_stream_of_the_call)
 }
 END_TEST
 
-START_TEST(a_stream_that_is_refused_shows_nothing)
-{
-  clpt_late_rig rig;
-  clp_stream strange = &rig;
-
-  clpt_late_rig_start(&rig, CLPT_REUSE_EITHER);
-  clpt_recorder_init(&seen, "seen");
-  rig.device.failing = 1u << CLPT_LATE_STREAM_RETAIN;
-  rig.device.fault = (clpt_fault){.count = 2, .status = CLP_INVALID_ARGUMENT};
-  clp_buffer *buffer = clpt_late_take_unordered(&rig, rig.s);
-  clpt_ok(clp_hook_push(&seen.hook));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_buffer_release_on(buffer, strange));
-  clpt_fails(CLP_INVALID_ARGUMENT,
-             clp_pool_allocate_on(rig.pool, 100, strange, &(clp_buffer *){0}));
-  clpt_recorder_is(&seen, "");
-  clpt_ok(clp_buffer_release_on(buffer, rig.s));
-  clpt_recorder_is(&seen, "f<1000:1023 f>1000:1023");
-  clpt_ok(clp_hook_pop(&seen.hook));
-  clpt_late_rig_end(&rig);
-}
-END_TEST
-
 CLPT_MAIN("hook", clpt_run)
 {
-  TCase *mallocs = clpt_case(suite, "mallocs"), *frees = clpt_case(suite, "frees");
-  TCase *nothing = clpt_case(suite, "nothing");
-  TCase *device = clpt_case(suite, "device"), *streams = clpt_case(suite, "streams");
-  int ways = (int)(sizeof(givers) / sizeof(givers[0]));
-
-  tcase_add_test(mallocs, a_miss_is_a_malloc_with_an_alloc_inside);
-  tcase_add_test(mallocs, zero_bytes_are_a_malloc_without_memory_but_with_an_id);
-  tcase_add_test(mallocs, each_try_after_running_out_is_an_alloc_more_in_the_same_malloc);
-  tcase_add_test(frees, a_release_is_a_free_of_what_malloc_gave);
-  tcase_add_test(frees, a_free_is_shown_to_the_thread_that_releases);
-  tcase_add_test(nothing, calls_that_cannot_be_show_nothing);
-
-  tcase_add_loop_test(device, what_is_given_back_is_shown_block_by_block, 0, ways);
-  tcase_add_test(device, without_holding_the_device_gets_it_inside_the_free);
-  tcase_add_test(device, the_end_of_a_pool_shows_what_it_held);
-  tcase_add_test(device, what_the_device_refused_is_shown_again_at_the_end);
-  tcase_add_loop_test(device, a_callback_at_the_end_of_a_pool_may_use_it, 0, 2);
-  tcase_add_test(device, the_ladder_shows_other_pools_blocks_to_their_hooks_and_the_threads);
-  tcase_add_test(streams, events_tell_the_stream_of_the_call);
-  tcase_add_test(streams, a_stream_that_is_refused_shows_nothing);
+  TCase *tests = clpt_case(suite, "events");
+  tcase_add_loop_test(tests, each_program, 0, sizeof(programs) / sizeof(programs[0]));
+  tcase_add_test(tests, events_tell_the_stream_of_the_call);
 }

@@ -5,7 +5,6 @@
  * promised, loses nothing, and works when it is made again. */
 #include "core/allocator/allocator.h"
 #include "support/cuda_device.h"
-#include "support/cuda_memory.h"
 #include "support/host_failures.h"
 #include "support/pools.h"
 #include "support/suite.h"
@@ -37,7 +36,7 @@ static void make_mempools(void)
   options.handle_types = CLP_CUDA_HANDLE_POSIX_FD;
   for (options.device = 0; options.device < DEVICES; options.device++)
     clpt_ok(clp_cuda_mempool_create(&options, &own[options.device]));
-  exported = clpt_cuda_allocated(&cuda[0], own[0], BYTES);
+  exported = clpt_cuda_take(own[0], BYTES, home);
   clpt_ok(clp_cuda_mempool_export_fd(own[0], &fd));
   clpt_ok(clp_cuda_mempool_import_fd(fd, &imported));
   clpt_ok(clp_cuda_pointer_export(exported, &shared));
@@ -69,7 +68,7 @@ static void teardown(void)
   clpt_ok(clp_cuda_mempool_destroy(imported));
   close(fd);
   if (exported)
-    clpt_cuda_freed(&cuda[0], exported);
+    clpt_cuda_give(exported, home);
   for (int i = 0; i < DEVICES; i++)
     clpt_ok(clp_cuda_mempool_destroy(own[i]));
   allocator->ops.mark_destroy(allocator->self, mark);
@@ -106,60 +105,6 @@ static clp_cuda_mempool_usage *usage_out(void)
 #define DESCRIPTOR out_of(sizeof(int), 0xFF) /* becomes -1 */
 #define VALUE      out_of(0, 0)              /* is left alone */
 #define MADE(type) (*(type *)(void *)out)
-
-/* --- taking back what a call has made --- */
-
-static void end_allocator(void)
-{
-  clp_allocator_release(MADE(clp_allocator *));
-}
-
-static void end_memory(void)
-{
-  clpt_ok(clp_allocator_free(allocator, MADE(clp_memory), BYTES));
-}
-
-static void end_mark(void)
-{
-  allocator->ops.mark_destroy(allocator->self, MADE(void *));
-}
-
-static void end_mempool(void)
-{
-  clpt_ok(clp_cuda_mempool_destroy(MADE(clp_cuda_mempool)));
-}
-
-static void end_fd(void)
-{
-  close(MADE(int));
-}
-
-static void end_import(void)
-{
-  clpt_cuda_freed(&cuda[0], MADE(unsigned long long));
-}
-
-static void end_pool(void)
-{
-  clp_cuda_async_pool_release(MADE(clp_cuda_async_pool *));
-}
-
-static void end_pointer(void)
-{
-  clp_status status = clp_cuda_async_pool_free(pool, MADE(unsigned long long), home);
-  if (status == CLP_INVALID_ARGUMENT)
-    status = clp_cuda_async_pool_free(limited, MADE(unsigned long long), home);
-  clpt_ok(status);
-}
-
-static void own_pools_again(void)
-{
-  clpt_ok(clp_cuda_mempool_create(NULL, &own[1]));
-}
-
-static void nothing(void)
-{
-}
 
 /* --- the calls --- */
 
@@ -204,80 +149,105 @@ enum kind {
   DOES_WITHOUT /* it may succeed, or tell that something is not supported */
 };
 
-/* X(name, kind, what ends what was made, call) */
-#define CALLS(X)                                                                                   \
-  X(count, TELLS, nothing, clp_cuda_device_count(VALUE))                                           \
-  X(name, TELLS, nothing, clp_cuda_device_name(0, VALUE, 32))                                      \
-  X(memory, TELLS, nothing, clp_cuda_device_memory(0, VALUE))                                      \
-  X(supports, TELLS, nothing, clp_cuda_device_supports_mempools(0, VALUE))                         \
-  X(allocator, TELLS, end_allocator,                                                               \
-    clp_cuda_async_allocator_create(ALLOCATOR(.device = 0), OBJECT))                               \
-  X(allocator_of_current, TELLS, end_allocator,                                                    \
-    clp_cuda_async_allocator_create(ALLOCATOR(.mempool_choice = CLP_CUDA_MEMPOOL_CURRENT),         \
-                                    OBJECT))                                                       \
-  X(allocator_of_own, TELLS, end_allocator,                                                        \
-    clp_cuda_async_allocator_create(ALLOCATOR(.mempool = own[0]), OBJECT))                         \
-  X(allocate, TELLS, end_memory, clp_allocator_allocate(allocator, BYTES, OBJECT))                 \
-  X(allocate_in_context, IN_CONTEXT, end_memory, clp_allocator_allocate(allocator, BYTES, OBJECT)) \
-  X(allocate_too_much, LACKS, nothing, clp_allocator_allocate(allocator, TOO_MUCH, OBJECT))        \
-  X(free, TELLS, nothing, FREES(memory, clp_allocator_free(allocator, memory, BYTES)))             \
-  X(free_on, TELLS, nothing, FREES(memory, OP(free_on, memory, BYTES, home)))                      \
-  X(drain, TELLS, nothing, DRAIN(drain))                                                           \
-  X(return_cached, TELLS, nothing, DRAIN(return_cached))                                           \
-  X(retain, TELLS, nothing, OP(stream_retain, second))                                             \
-  X(mark, TELLS, end_mark, OP(mark_create, home, VALUE))                                           \
-  X(mark_is_done, TELLS, nothing, OP(mark_is_done, mark, &is_done))                                \
-  X(stream_wait, TELLS, nothing, OP(stream_wait, home, mark))                                      \
-  X(host_wait, TELLS, nothing, OP(host_wait, mark))                                                \
-  X(use_a_pool, DOES_WITHOUT, nothing, use_a_pool())                                               \
-  X(mempool, TELLS, end_mempool,                                                                   \
-    clp_cuda_mempool_create(MEMPOOL(.handle_types = CLP_CUDA_HANDLE_POSIX_FD), OBJECT))            \
-  X(mempool_of_host, DOES_WITHOUT, end_mempool,                                                    \
-    clp_cuda_mempool_create(MEMPOOL(.location = CLP_CUDA_ON_HOST_NUMA), OBJECT))                   \
-  X(destroy, TELLS, own_pools_again, FREES(own[1], clp_cuda_mempool_destroy(own[1])))              \
-  X(mempool_default, TELLS, nothing, clp_cuda_mempool_default(0, OBJECT))                          \
-  X(mempool_current, TELLS, nothing, clp_cuda_mempool_current(0, OBJECT))                          \
-  X(set_current, TELLS, nothing, clp_cuda_mempool_set_current(0, own[0]))                          \
-  X(trim_to, TELLS, nothing, clp_cuda_mempool_trim_to(own[0], 0))                                  \
-  X(get_reuse, TELLS, nothing, clp_cuda_mempool_get_reuse(own[0], VALUE))                          \
-  X(set_reuse, TELLS, nothing, clp_cuda_mempool_set_reuse(own[0], 0))                              \
-  X(get_threshold, TELLS, nothing, clp_cuda_mempool_get_release_threshold(own[0], VALUE))          \
-  X(set_threshold, TELLS, nothing, clp_cuda_mempool_set_release_threshold(own[0], 0))              \
-  X(usage, TELLS, nothing, clp_cuda_mempool_get_usage(own[0], usage_out()))                        \
-  X(reset_peaks, TELLS, nothing, clp_cuda_mempool_reset_peaks(own[0]))                             \
-  X(get_access, TELLS, nothing, clp_cuda_mempool_get_access(own[0], 1, VALUE))                     \
-  X(set_access, TELLS, nothing,                                                                    \
-    clp_cuda_mempool_set_access(own[0], 1, CLP_CUDA_ACCESS_READ_WRITE))                            \
-  X(export_fd, TELLS, end_fd, clp_cuda_mempool_export_fd(own[0], DESCRIPTOR))                      \
-  X(import_fd, TELLS, end_mempool, clp_cuda_mempool_import_fd(fd, OBJECT))                         \
-  X(export_pointer, TELLS, nothing, clp_cuda_pointer_export(exported, VALUE))                      \
-  X(import_pointer, TELLS, end_import, clp_cuda_pointer_import(imported, &shared, OBJECT))         \
-  X(free_pointer, TELLS, nothing, FREES(exported, clp_cuda_pointer_free(exported, home)))          \
-  X(pool, TELLS, end_pool, clp_cuda_async_pool_create(NULL, OBJECT))                               \
-  X(pool_of_one, TELLS, end_pool,                                                                  \
-    clp_cuda_async_pool_create(POOL(.mempools = own, .mempool_count = 1), OBJECT))                 \
-  X(pool_of_two, TELLS, end_pool,                                                                  \
-    clp_cuda_async_pool_create(POOL(.mempools = own, .mempool_count = 2), OBJECT))                 \
-  X(malloc, TELLS, end_pointer, clp_cuda_async_pool_malloc(pool, BYTES, home, OBJECT))             \
-  X(malloc_in_context, IN_CONTEXT, end_pointer,                                                    \
-    clp_cuda_async_pool_malloc(pool, BYTES, home, OBJECT))                                         \
-  X(malloc_too_much, LACKS, nothing, clp_cuda_async_pool_malloc(pool, TOO_MUCH, home, OBJECT))     \
-  X(malloc_within_a_limit, DOES_WITHOUT, end_pointer,                                              \
-    clp_cuda_async_pool_malloc(limited, BYTES, home, OBJECT))                                      \
-  X(pool_free, TELLS, nothing, FREES(pointer, clp_cuda_async_pool_free(pool, pointer, home)))      \
-  X(free_all_blocks, TELLS, nothing, clp_cuda_async_pool_free_all_blocks(pool, home))              \
-  X(total_bytes, TELLS, nothing, clp_cuda_async_pool_total_bytes(pool, VALUE))                     \
-  X(pool_usage, TELLS, nothing, clp_cuda_async_pool_get_usage(pool, usage_out()))                  \
-  X(pool_reset_peaks, TELLS, nothing, clp_cuda_async_pool_reset_peaks(pool))                       \
-  X(set_limit, TELLS, nothing, clp_cuda_async_pool_set_limit(pool, 0, 0.5))                        \
-  X(get_limit, TELLS, nothing, clp_cuda_async_pool_get_limit(pool, VALUE))
+/* Memory of one of the async pools. */
+static void end_pointer(void)
+{
+  clp_status status = clp_cuda_async_pool_free(pool, MADE(unsigned long long), home);
+  if (status == CLP_INVALID_ARGUMENT)
+    status = clp_cuda_async_pool_free(limited, MADE(unsigned long long), home);
+  clpt_ok(status);
+}
 
-#define FUNCTION(name, kind, end, call)                                                            \
+#define END_ALLOCATOR clp_allocator_release(MADE(clp_allocator *))
+#define END_MEMORY    clpt_ok(clp_allocator_free(allocator, MADE(clp_memory), BYTES))
+#define END_MEMPOOL   clpt_ok(clp_cuda_mempool_destroy(MADE(clp_cuda_mempool)))
+#define END_POOL      clp_cuda_async_pool_release(MADE(clp_cuda_async_pool *))
+
+/* T(name, call): of the kind TELLS, and makes nothing. X(name, kind, call, what ends what was
+ * made).
+ */
+#define CALLS(T, X)                                                                                \
+  T(count, clp_cuda_device_count(VALUE))                                                           \
+  T(name, clp_cuda_device_name(0, VALUE, 32))                                                      \
+  T(memory, clp_cuda_device_memory(0, VALUE))                                                      \
+  T(supports, clp_cuda_device_supports_mempools(0, VALUE))                                         \
+  X(allocator, TELLS, clp_cuda_async_allocator_create(ALLOCATOR(.device = 0), OBJECT),             \
+    END_ALLOCATOR)                                                                                 \
+  X(allocator_of_current, TELLS,                                                                   \
+    clp_cuda_async_allocator_create(ALLOCATOR(.mempool_choice = CLP_CUDA_MEMPOOL_CURRENT),         \
+                                    OBJECT),                                                       \
+    END_ALLOCATOR)                                                                                 \
+  X(allocator_of_own, TELLS,                                                                       \
+    clp_cuda_async_allocator_create(ALLOCATOR(.mempool = own[0]), OBJECT), END_ALLOCATOR)          \
+  X(allocate, TELLS, clp_allocator_allocate(allocator, BYTES, OBJECT), END_MEMORY)                 \
+  X(allocate_in_context, IN_CONTEXT, clp_allocator_allocate(allocator, BYTES, OBJECT), END_MEMORY) \
+  X(allocate_too_much, LACKS, clp_allocator_allocate(allocator, TOO_MUCH, OBJECT), )               \
+  T(free, FREES(memory, clp_allocator_free(allocator, memory, BYTES)))                             \
+  T(free_on, FREES(memory, OP(free_on, memory, BYTES, home)))                                      \
+  T(drain, DRAIN(drain))                                                                           \
+  T(return_cached, DRAIN(return_cached))                                                           \
+  T(retain, OP(stream_retain, second))                                                             \
+  X(mark, TELLS, OP(mark_create, home, VALUE),                                                     \
+    allocator->ops.mark_destroy(allocator->self, MADE(void *)))                                    \
+  T(mark_is_done, OP(mark_is_done, mark, &is_done))                                                \
+  T(stream_wait, OP(stream_wait, home, mark))                                                      \
+  T(host_wait, OP(host_wait, mark))                                                                \
+  X(use_a_pool, DOES_WITHOUT, use_a_pool(), )                                                      \
+  X(mempool, TELLS,                                                                                \
+    clp_cuda_mempool_create(MEMPOOL(.handle_types = CLP_CUDA_HANDLE_POSIX_FD), OBJECT),            \
+    END_MEMPOOL)                                                                                   \
+  X(mempool_of_host, DOES_WITHOUT,                                                                 \
+    clp_cuda_mempool_create(MEMPOOL(.location = CLP_CUDA_ON_HOST_NUMA), OBJECT), END_MEMPOOL)      \
+  X(destroy, TELLS, FREES(own[1], clp_cuda_mempool_destroy(own[1])),                               \
+    clpt_ok(clp_cuda_mempool_create(NULL, &own[1])))                                               \
+  T(mempool_default, clp_cuda_mempool_default(0, OBJECT))                                          \
+  T(mempool_current, clp_cuda_mempool_current(0, OBJECT))                                          \
+  T(set_current, clp_cuda_mempool_set_current(0, own[0]))                                          \
+  T(trim_to, clp_cuda_mempool_trim_to(own[0], 0))                                                  \
+  T(get_reuse, clp_cuda_mempool_get_reuse(own[0], VALUE))                                          \
+  T(set_reuse, clp_cuda_mempool_set_reuse(own[0], 0))                                              \
+  T(get_threshold, clp_cuda_mempool_get_release_threshold(own[0], VALUE))                          \
+  T(set_threshold, clp_cuda_mempool_set_release_threshold(own[0], 0))                              \
+  T(usage, clp_cuda_mempool_get_usage(own[0], usage_out()))                                        \
+  T(reset_peaks, clp_cuda_mempool_reset_peaks(own[0]))                                             \
+  T(get_access, clp_cuda_mempool_get_access(own[0], 1, VALUE))                                     \
+  T(set_access, clp_cuda_mempool_set_access(own[0], 1, CLP_CUDA_ACCESS_READ_WRITE))                \
+  X(export_fd, TELLS, clp_cuda_mempool_export_fd(own[0], DESCRIPTOR), close(MADE(int)))            \
+  X(import_fd, TELLS, clp_cuda_mempool_import_fd(fd, OBJECT), END_MEMPOOL)                         \
+  T(export_pointer, clp_cuda_pointer_export(exported, VALUE))                                      \
+  X(import_pointer, TELLS, clp_cuda_pointer_import(imported, &shared, OBJECT),                     \
+    clpt_cuda_give(MADE(unsigned long long), home))                                                \
+  T(free_pointer, FREES(exported, clp_cuda_pointer_free(exported, home)))                          \
+  X(pool, TELLS, clp_cuda_async_pool_create(NULL, OBJECT), END_POOL)                               \
+  X(pool_of_one, TELLS,                                                                            \
+    clp_cuda_async_pool_create(POOL(.mempools = own, .mempool_count = 1), OBJECT), END_POOL)       \
+  X(pool_of_two, TELLS,                                                                            \
+    clp_cuda_async_pool_create(POOL(.mempools = own, .mempool_count = 2), OBJECT), END_POOL)       \
+  X(malloc, TELLS, clp_cuda_async_pool_malloc(pool, BYTES, home, OBJECT), end_pointer())           \
+  X(malloc_in_context, IN_CONTEXT, clp_cuda_async_pool_malloc(pool, BYTES, home, OBJECT),          \
+    end_pointer())                                                                                 \
+  X(malloc_too_much, LACKS, clp_cuda_async_pool_malloc(pool, TOO_MUCH, home, OBJECT), )            \
+  X(malloc_within_a_limit, DOES_WITHOUT, clp_cuda_async_pool_malloc(limited, BYTES, home, OBJECT), \
+    end_pointer())                                                                                 \
+  T(pool_free, FREES(pointer, clp_cuda_async_pool_free(pool, pointer, home)))                      \
+  T(free_all_blocks, clp_cuda_async_pool_free_all_blocks(pool, home))                              \
+  T(total_bytes, clp_cuda_async_pool_total_bytes(pool, VALUE))                                     \
+  T(pool_usage, clp_cuda_async_pool_get_usage(pool, usage_out()))                                  \
+  T(pool_reset_peaks, clp_cuda_async_pool_reset_peaks(pool))                                       \
+  T(set_limit, clp_cuda_async_pool_set_limit(pool, 0, 0.5))                                        \
+  T(get_limit, clp_cuda_async_pool_get_limit(pool, VALUE))
+
+#define FUNCTIONS(name, kind, call, ending)                                                        \
   static clp_status call_##name(void)                                                              \
   {                                                                                                \
     return call;                                                                                   \
+  }                                                                                                \
+  static void end_##name(void)                                                                     \
+  {                                                                                                \
+    ending;                                                                                        \
   }
-CALLS(FUNCTION)
+#define PLAIN_FUNCTIONS(name, call) FUNCTIONS(name, TELLS, call, )
+CALLS(PLAIN_FUNCTIONS, FUNCTIONS)
 
 typedef struct call {
   const char *name;
@@ -286,8 +256,9 @@ typedef struct call {
   clp_status (*make)(void);
 } call;
 
-#define ENTRY(name, kind, end, call) {#name, kind, end, call_##name},
-static const call calls[] = {CALLS(ENTRY)};
+#define ENTRY(name, kind, call, ending) {#name, kind, end_##name, call_##name},
+#define PLAIN_ENTRY(name, call)         ENTRY(name, TELLS, call, )
+static const call calls[] = {CALLS(PLAIN_ENTRY, ENTRY)};
 enum { CALL_COUNT = sizeof(calls) / sizeof(calls[0]) };
 
 /* --- failures of the driver --- */
@@ -331,7 +302,7 @@ START_TEST(each_call_of_the_driver_fails)
   do {
     setup();
     if (it->kind == IN_CONTEXT)
-      clpt_cuda_enter(&cuda[0]);
+      clpt_cuda_ok(cu.cuCtxPushCurrent(cuda[0].ctx));
     CUcontext before = clpt_cuda_current();
     out_of(0, 0);
     (void)clp_set_last_error(CLP_SUCCESS, 0, "");
@@ -351,7 +322,7 @@ START_TEST(each_call_of_the_driver_fails)
     }
     ck_assert_ptr_eq(clpt_cuda_current(), before);
     if (before)
-      clpt_cuda_leave();
+      clpt_cuda_pop();
     teardown();
   } while (failed);
   ck_assert_msg(nth > 1, "%s makes no call that can fail", it->name);

@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <sched.h>
+#include <stdalign.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -157,11 +158,11 @@ START_TEST(functions_are_found)
     ck_assert_uint_gt(fakecuda_calls("cuGetProcAddress"), 30);
     break;
   case 1:
-    fakecuda_hide("cuEventDestroy");
+    fakecuda_has.hidden = "cuEventDestroy";
     loads();
     break;
   case 2: /* as CUDA 11.2 has it */
-    fakecuda_set_version(11020);
+    fakecuda_has.version = 11020;
     hidden = NO_PROC_ADDRESS;
     loads();
     ck_assert_uint_eq(fakecuda_calls("cuGetProcAddress"), 0);
@@ -185,64 +186,62 @@ static CUresult count_none(int *count)
   return CLPI_CUDA_SUCCESS;
 }
 
-#define ALSO_UNUSABLE(number) "cuInit", number, .inits = true
-#define FAILS(call)           call, FAKECUDA_UNKNOWN, .status = CLP_BACKEND_ERROR
+#define FAILS(call, with) .fails = call, .code = with
 
 /* Each is refused with the message, and loaded once the reason is gone. */
 static const struct {
   const char *message, *fails; /* a call that fails with `code` */
   CUresult code;
-  const char *hidden, *function; /* for dlsym; for cuGetProcAddress */
-  const char *library;           /* another than the fake */
-  int version;
-  bool has_no_devices, counts_none;
-  bool inits; /* cuInit was called, after which the library stays open */
-  clp_status status;
+  const char *hidden;  /* for dlsym, and the first of them for cuGetProcAddress */
+  const char *library; /* another than the fake */
+  bool is_old, has_no_devices, counts_none;
 } refusals[] = {
     {"there is no CUDA driver: /no/such/driver.so: ", .library = "/no/such/driver.so"},
     {"libm.so.6 has no cuDriverGetVersion", .library = "libm.so.6"},
-    {"libfakecuda.so has no cuMemPoolTrimTo", .hidden = "cuMemPoolTrimTo ",
-     .function = "cuMemPoolTrimTo"},
-    {"is of version 11.1, and 11.2 is needed", .version = 11010, .hidden = NO_PROC_ADDRESS},
-    {"cuDriverGetVersion failed with error 999", FAILS("cuDriverGetVersion")},
-    {"is a stub, for linking alone (error 34)", "cuDriverGetVersion", CLPI_CUDA_STUB_LIBRARY,
-     .version = 0},
-    {"is a stub", ALSO_UNUSABLE(CLPI_CUDA_STUB_LIBRARY)},
-    {"not ready (error 802)", ALSO_UNUSABLE(CLPI_CUDA_SYSTEM_NOT_READY)},
-    {"of another version", ALSO_UNUSABLE(CLPI_CUDA_SYSTEM_DRIVER_MISMATCH)},
-    {"forward compatibility", ALSO_UNUSABLE(CLPI_CUDA_COMPAT_NOT_SUPPORTED_ON_DEVICE)},
-    {"cuInit failed with CUDA_ERROR_UNKNOWN (999)", FAILS("cuInit"), .inits = true},
-    {"sees no device", NULL, CLPI_CUDA_NO_DEVICE, .has_no_devices = true, .inits = true},
-    {"sees no device", NULL, CLPI_CUDA_NO_DEVICE, .function = "cuDeviceGetCount",
-     .counts_none = true, .inits = true},
-    {"cuDeviceGetCount failed with CUDA_ERROR_UNKNOWN", FAILS("cuDeviceGetCount"), .inits = true},
+    {"libfakecuda.so has no cuMemPoolTrimTo", .hidden = "cuMemPoolTrimTo "},
+    {"is of version 11.1, and 11.2 is needed", .is_old = true, .hidden = NO_PROC_ADDRESS},
+    {"cuDriverGetVersion failed with error 999", FAILS("cuDriverGetVersion", FAKECUDA_UNKNOWN)},
+    {"is a stub, for linking alone (error 34)",
+     FAILS("cuDriverGetVersion", CLPI_CUDA_STUB_LIBRARY)},
+    {"is a stub", FAILS("cuInit", CLPI_CUDA_STUB_LIBRARY)},
+    {"not ready (error 802)", FAILS("cuInit", CLPI_CUDA_SYSTEM_NOT_READY)},
+    {"of another version", FAILS("cuInit", CLPI_CUDA_SYSTEM_DRIVER_MISMATCH)},
+    {"forward compatibility", FAILS("cuInit", CLPI_CUDA_COMPAT_NOT_SUPPORTED_ON_DEVICE)},
+    {"cuInit failed with CUDA_ERROR_UNKNOWN (999)", FAILS("cuInit", FAKECUDA_UNKNOWN)},
+    {"sees no device", .code = CLPI_CUDA_NO_DEVICE, .has_no_devices = true},
+    {"sees no device", .code = CLPI_CUDA_NO_DEVICE, .hidden = "cuDeviceGetCount",
+     .counts_none = true},
+    {"cuDeviceGetCount failed with CUDA_ERROR_UNKNOWN",
+     FAILS("cuDeviceGetCount", FAKECUDA_UNKNOWN)},
 };
 enum { REFUSALS = sizeof(refusals) / sizeof(refusals[0]) };
 
-static void refuse(int i)
-{
-  if (refusals[i].fails)
-    fakecuda_fail(refusals[i].fails, refusals[i].code, 0, 1);
-  if (refusals[i].library)
-    setenv("CLPOOL_CUDA_LIBRARY", refusals[i].library, 1);
-  if (refusals[i].version)
-    fakecuda_set_version(refusals[i].version);
-  if (refusals[i].has_no_devices)
-    fakecuda_set_devices(0, 0);
-  hidden = refusals[i].hidden ? refusals[i].hidden : "";
-  fakecuda_hide(refusals[i].function);
-  replaced = refusals[i].counts_none ? "cuDeviceGetCount" : NULL;
-  replacement = (void (*)(void))count_none;
-}
-
 START_TEST(what_is_no_driver_is_refused)
 {
-  refuse(_i);
-  clpt_fails(refusals[_i].status ? refusals[_i].status : CLP_NOT_SUPPORTED, clpi_cuda_load());
+  const char *fails = refusals[_i].fails;
+  char name[64] = "";
+  bool is_broken = refusals[_i].code == FAKECUDA_UNKNOWN;
+
+  if (fails)
+    fakecuda_fail(fails, refusals[_i].code, 0, 1);
+  if (refusals[_i].library)
+    setenv("CLPOOL_CUDA_LIBRARY", refusals[_i].library, 1);
+  if (refusals[_i].is_old)
+    fakecuda_has.version = 11010;
+  if (refusals[_i].has_no_devices)
+    fakecuda_has.devices = 0;
+  if (refusals[_i].hidden) {
+    hidden = refusals[_i].hidden;
+    (void)sscanf(hidden, "%63s", name);
+    fakecuda_has.hidden = name;
+  }
+  replaced = refusals[_i].counts_none ? "cuDeviceGetCount" : NULL;
+  replacement = (void (*)(void))count_none;
+  clpt_fails(is_broken ? CLP_BACKEND_ERROR : CLP_NOT_SUPPORTED, clpi_cuda_load());
   clpt_message_has(refusals[_i].message);
   ck_assert_int_eq(clp_last_error()->native_code, refusals[_i].code);
-  ck_assert_int_eq(fakecuda_calls("cuInit") > 0, refusals[_i].inits);
-  ck_assert_int_eq(closes, !refusals[_i].inits && strstr(refusals[_i].message, "no CUDA") == NULL);
+  /* Once it was initialized, the library stays open. */
+  ck_assert_int_eq(closes, !fakecuda_calls("cuInit") && !strstr(refusals[_i].message, "no CUDA"));
   fakecuda_reset();
   hidden = "";
   replaced = NULL;
@@ -265,101 +264,81 @@ START_TEST(the_systems_library)
 }
 END_TEST
 
-/* Where there is no driver, each call says so, and leaves what it was given. */
+/* Where there is no driver, each call says so; what makes an object makes none. */
 START_TEST(without_a_driver)
 {
   const clp_cuda_mempool mempool = (clp_cuda_mempool)16; /* never looked at */
-  clp_cuda_mempool no_pool;
-  clp_cuda_access access;
+  static alignas(max_align_t) unsigned char out[128];
   clp_cuda_mempool_usage usage = CLP_CUDA_MEMPOOL_USAGE_INIT;
-  clp_cuda_fabric_handle fabric = {{0}};
-  clp_cuda_shared_pointer shared = {{0}};
-  clp_cuda_async_pool *pool;
-  clp_allocator *allocator;
-  unsigned flags;
-  uint64_t bytes;
-  unsigned long long pointer;
-  size_t size;
-  char name[64];
-  bool supports;
-  int fd, number = 7;
+  void *made[6];
 
+  memset(made, 1, sizeof(made));
   setenv("CLPOOL_CUDA_LIBRARY", "/no/such/driver.so", 1);
   const clp_status statuses[] = {
-      clp_cuda_driver_version(&number),
-      clp_cuda_device_count(&number),
-      clp_cuda_device_name(0, name, sizeof(name)),
-      clp_cuda_device_memory(0, &size),
-      clp_cuda_device_supports_mempools(0, &supports),
-      clp_cuda_async_allocator_create(NULL, &allocator),
-      clp_cuda_async_pool_create(NULL, &pool),
-      clp_cuda_mempool_create(NULL, &no_pool),
+      clp_cuda_async_allocator_create(NULL, (void *)&made[0]),
+      clp_cuda_async_pool_create(NULL, (void *)&made[1]),
+      clp_cuda_mempool_create(NULL, (void *)&made[2]),
+      clp_cuda_mempool_default(0, (void *)&made[3]),
+      clp_cuda_mempool_current(0, (void *)&made[4]),
+      clp_cuda_mempool_import_fd(0, (void *)&made[5]),
+      clp_cuda_driver_version((void *)out),
+      clp_cuda_device_count((void *)out),
+      clp_cuda_device_name(0, (void *)out, sizeof(out)),
+      clp_cuda_device_memory(0, (void *)out),
+      clp_cuda_device_supports_mempools(0, (void *)out),
       clp_cuda_mempool_destroy(mempool),
-      clp_cuda_mempool_default(0, &no_pool),
-      clp_cuda_mempool_current(0, &no_pool),
       clp_cuda_mempool_set_current(0, mempool),
       clp_cuda_mempool_trim_to(mempool, 0),
-      clp_cuda_mempool_get_reuse(mempool, &flags),
+      clp_cuda_mempool_get_reuse(mempool, (void *)out),
       clp_cuda_mempool_set_reuse(mempool, 0),
-      clp_cuda_mempool_get_release_threshold(mempool, &bytes),
+      clp_cuda_mempool_get_release_threshold(mempool, (void *)out),
       clp_cuda_mempool_set_release_threshold(mempool, 0),
       clp_cuda_mempool_get_usage(mempool, &usage),
       clp_cuda_mempool_reset_peaks(mempool),
-      clp_cuda_mempool_get_access(mempool, 0, &access),
+      clp_cuda_mempool_get_access(mempool, 0, (void *)out),
       clp_cuda_mempool_set_access(mempool, 0, CLP_CUDA_ACCESS_READ_WRITE),
-      clp_cuda_mempool_export_fd(mempool, &fd),
-      clp_cuda_mempool_import_fd(0, &no_pool),
-      clp_cuda_mempool_export_fabric(mempool, &fabric),
-      clp_cuda_mempool_import_fabric(&fabric, &no_pool),
-      clp_cuda_pointer_export(4096, &shared),
-      clp_cuda_pointer_import(mempool, &shared, &pointer),
+      clp_cuda_mempool_export_fd(mempool, (void *)out),
+      clp_cuda_mempool_export_fabric(mempool, (void *)out),
+      clp_cuda_mempool_import_fabric((void *)out, (void *)out),
+      clp_cuda_pointer_export(4096, (void *)out),
+      clp_cuda_pointer_import(mempool, (void *)out, (void *)out),
       clp_cuda_pointer_free(4096, NULL),
   };
   for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
     ck_assert_msg(statuses[i] == CLP_NOT_SUPPORTED, "call %zu gave %s", i,
                   clp_status_name(statuses[i]));
   clpt_message_has("there is no CUDA driver: /no/such/driver.so: ");
-  ck_assert_int_eq(number, 7);
-  ck_assert_ptr_null(allocator);
-  ck_assert_ptr_null(pool);
-  ck_assert_ptr_null(no_pool);
+  for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
+    ck_assert_ptr_null(made[i]);
 }
 END_TEST
 
-/* --- devices --- */
+/* --- what is said of devices and errors --- */
 
 START_TEST(what_the_driver_and_a_device_say)
 {
   int version = 0, count = 0;
   size_t bytes = 0;
-  char name[64] = "", whole[64] = "";
+  char name[64] = "";
   bool supports = false;
 
   clpt_ok_quietly(clp_cuda_driver_version(&version));
   ck_assert_int_eq(version, 12080);
   clpt_ok_quietly(clp_cuda_device_count(&count));
   ck_assert_int_eq(count, 2);
-  fakecuda_set_devices(2, 12345);
   clpt_ok_quietly(clp_cuda_device_memory(1, &bytes));
-  ck_assert_uint_eq(bytes, 12345);
-  clpt_cuda_ok(cuDeviceGetName(whole, sizeof(whole), 1));
+  ck_assert_uint_eq(bytes, fakecuda_has.bytes);
   clpt_ok_quietly(clp_cuda_device_name(1, name, (size_t)INT_MAX + 1));
-  ck_assert_str_eq(name, whole);
+  ck_assert_str_eq(name, "Fake device 1");
   clpt_ok_quietly(clp_cuda_device_name(1, name, 2));
-  ck_assert_uint_eq(strlen(name), 1);
+  ck_assert_str_eq(name, "F");
   for (int is_supported = 1; is_supported >= 0; is_supported--) {
-    fakecuda_set_mempools_supported(1, is_supported);
+    fakecuda_has.mempools[1] = is_supported;
     clpt_ok_quietly(clp_cuda_device_supports_mempools(1, &supports));
     ck_assert_int_eq(supports, is_supported);
   }
 }
 END_TEST
-
-/* --- errors --- */
-
-#define HOST_FUNCTION                                                                              \
-  ": was it called from a CUDA host function (cuLaunchHostFunc, cuStreamAddCallback), which may "  \
-  "not call CUDA?"
 
 /* Numbers and names as cuda.h has them. */
 static const struct {
@@ -370,17 +349,17 @@ static const struct {
 } errors[] = {
     {1, "CUDA_ERROR_INVALID_VALUE", CLP_INVALID_ARGUMENT, ""},
     {2, "CUDA_ERROR_OUT_OF_MEMORY", CLP_OUT_OF_DEVICE_MEMORY, ""},
-    {3, "CUDA_ERROR_NOT_INITIALIZED", CLP_BACKEND_ERROR, ""},
     {4, "CUDA_ERROR_DEINITIALIZED", CLP_BACKEND_ERROR, ""},
     {101, "CUDA_ERROR_INVALID_DEVICE", CLP_INVALID_ARGUMENT, ""},
     {201, "CUDA_ERROR_INVALID_CONTEXT", CLP_INVALID_ARGUMENT, ""},
     {217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", CLP_NOT_SUPPORTED, ""},
     {400, "CUDA_ERROR_INVALID_HANDLE", CLP_INVALID_ARGUMENT, ""},
-    {800, "CUDA_ERROR_NOT_PERMITTED", CLP_NOT_SUPPORTED, HOST_FUNCTION},
+    {800, "CUDA_ERROR_NOT_PERMITTED", CLP_NOT_SUPPORTED,
+     ": was it called from a CUDA host function (cuLaunchHostFunc, cuStreamAddCallback), which may "
+     "not call CUDA?"},
     {801, "CUDA_ERROR_NOT_SUPPORTED", CLP_NOT_SUPPORTED, ""},
     {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", CLP_NOT_SUPPORTED,
      ": a stream is being captured into a graph"},
-    {999, "CUDA_ERROR_UNKNOWN", CLP_BACKEND_ERROR, ""},
     {123456, "an unknown error", CLP_BACKEND_ERROR, ""},
 };
 enum { ERRORS = sizeof(errors) / sizeof(errors[0]) };
@@ -418,4 +397,5 @@ CLPT_MAIN("cuda_driver", clpt_run_apart)
   tcase_add_test(tests, what_the_driver_and_a_device_say);
   tcase_add_loop_test(tests, errors_by_name, 0, ERRORS);
   clpt_cuda_use_fake();
+  opens = 0;
 }

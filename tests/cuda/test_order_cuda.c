@@ -6,35 +6,15 @@
 
 #include <clpool/cuda.h>
 
-enum { VARIANTS = 2 }; /* on an arena or not */
-
-static clpt_cuda cuda;
-static CUstream streams[CLPT_ORDER_STREAMS];
-
-static CUstream new_stream(void)
-{
-  CUstream stream;
-  clpt_cuda_enter(&cuda);
-  clpt_cuda_ok(cuStreamCreate(&stream, FAKECUDA_STREAM_NON_BLOCKING));
-  clpt_cuda_leave();
-  return stream;
-}
-
-static void destroy(CUstream stream)
-{
-  clpt_cuda_enter(&cuda);
-  clpt_cuda_ok(cuStreamDestroy(stream));
-  clpt_cuda_leave();
-}
+static CUstream streams[CLPT_ORDER_STREAMS]; /* of a context that is current meanwhile */
 
 static bool open_device(int variant, clpt_order_setting *out)
 {
   fakecuda_reset();
-  fakecuda_set_devices(1, (size_t)1 << 30);
-  fakecuda_reuse_stream_handles(true);
-  clpt_cuda_open(&cuda, 0);
+  clpt_cuda_ok(cuInit(0));
+  clpt_cuda_retain(0);
   for (int i = 0; i < CLPT_ORDER_STREAMS; i++)
-    out->streams[i] = streams[i] = new_stream();
+    out->streams[i] = streams[i] = clpt_cuda_stream();
   out->allocator = clpt_cuda_allocator(0, streams[CLPT_H]);
   out->on_arena = variant == 1;
   out->are_apart = true;
@@ -43,11 +23,10 @@ static bool open_device(int variant, clpt_order_setting *out)
 
 static void close_device(void)
 {
-  ck_assert_ptr_null(clpt_cuda_current());
   ck_assert_uint_eq(fakecuda_live_allocations(), 0);
   for (int i = 0; i < CLPT_ORDER_STREAMS; i++)
-    destroy(streams[i]);
-  clpt_cuda_close(&cuda);
+    clpt_cuda_ok(cuStreamDestroy(streams[i]));
+  clpt_cuda_release(0);
   fakecuda_reset();
 }
 
@@ -64,16 +43,12 @@ static void go(void *stream)
 
 static void finish(clp_stream stream)
 {
-  clpt_cuda_enter(&cuda);
   clpt_cuda_ok(cuStreamSynchronize(stream));
-  clpt_cuda_leave();
 }
 
 static void finish_all(void)
 {
-  clpt_cuda_enter(&cuda);
   clpt_cuda_ok(cuCtxSynchronize());
-  clpt_cuda_leave();
 }
 
 static bool is_held_up(clp_stream stream)
@@ -84,38 +59,33 @@ static bool is_held_up(clp_stream stream)
 static void order(clp_stream earlier, clp_stream later)
 {
   CUevent event;
-  clpt_cuda_enter(&cuda);
   clpt_cuda_ok(cuEventCreate(&event, CLPI_CUDA_EVENT_DISABLE_TIMING));
   clpt_cuda_ok(cuEventRecord(event, earlier));
   clpt_cuda_ok(cuStreamWaitEvent(later, event, 0));
   clpt_cuda_ok(cuEventDestroy(event));
-  clpt_cuda_leave();
 }
 
 static void write_words(clp_stream stream, clp_buffer *buffer, uint32_t word)
 {
-  clpt_cuda_fill(&cuda, stream, clp_buffer_cuda_pointer(buffer), CLPT_ORDER_BYTES,
-                 (unsigned char)word);
+  clpt_cuda_fill(clp_buffer_cuda_pointer(buffer), (unsigned char)word, CLPT_ORDER_BYTES, stream);
 }
 
 static bool read_words(clp_stream stream, clp_buffer *buffer, uint32_t *to)
 {
-  clpt_cuda_enter(&cuda);
   clpt_cuda_ok(cuMemcpyDtoHAsync(to, clp_buffer_cuda_pointer(buffer), CLPT_ORDER_BYTES, stream));
-  clpt_cuda_leave();
   return true;
 }
 
 static clp_stream renew(clp_stream stream)
 {
-  destroy(stream);
+  clpt_cuda_ok(cuStreamDestroy(stream));
   for (int i = 0; i < CLPT_ORDER_STREAMS; i++)
     if (streams[i] == stream)
-      return streams[i] = new_stream();
+      return streams[i] = clpt_cuda_stream();
   return NULL;
 }
 
-static const clpt_order_backend fake = {.variants = VARIANTS,
+static const clpt_order_backend fake = {.variants = 2, /* on an arena or not */
                                         .rounds = 1,
                                         .looks = CLPT_MOST_LOOKS,
                                         .open = open_device,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What all calls have in common: the lock, what is counted, what fails on purpose, and what the
- * caller does wrong. */
+ * caller does wrong; and finding functions by name. */
 #include "fake.h"
 
 #include <stdarg.h>
@@ -8,33 +8,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FAILURES = 8, FIRST_VERSION = 12080, NAME_BYTES = 64 };
-
-/* Calls that shall fail. */
-typedef struct planned_failure {
-  int call; /* -1: any that takes or waits */
-  CUresult result;
-  unsigned after, times; /* times 0: for ever */
-} planned_failure;
+typedef struct entry {
+  const char *name; /* without the suffix */
+  int version;
+  void (*address)(void);
+} entry;
 
 #define FUNCTION_ENTRY(name, suffix, version, parameters)                                          \
   {#name, version, (void (*)(void))name##suffix},
-const fake_function fake_functions[FAKE_CALLS] = {FAKECUDA_FUNCTIONS(FUNCTION_ENTRY)};
-#undef FUNCTION_ENTRY
+static const entry functions[FAKE_CALLS] = {FAKECUDA_FUNCTIONS(FUNCTION_ENTRY)};
 
 pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t fake_progress = PTHREAD_COND_INITIALIZER;
-int fake_version = FIRST_VERSION;
+fakecuda_features fakecuda_has;
+fakecuda_defect fakecuda_planted;
 bool fake_initialized;
-fakecuda_defect fake_defect;
 _Thread_local bool fake_in_host_function;
 
-static planned_failure failures[MOST_FAILURES];
-static size_t failure_count;
 static unsigned long calls[FAKE_CALLS];
 static const char *last_failed;
-static void (*on_violation)(const char *what);
-static char hidden[NAME_BYTES];
+
+/* Calls that shall fail. */
+static struct {
+  int call;              /* -1: any that takes or waits */
+  CUresult result;       /* CLPI_CUDA_SUCCESS: none shall */
+  unsigned after, times; /* times 0: for ever */
+} failure;
 
 void *fake_new(size_t bytes)
 {
@@ -59,10 +58,21 @@ static void unlock(void)
   pthread_mutex_unlock(&fake_lock);
 }
 
+static void set_up(void)
+{
+  fakecuda_has = (fakecuda_features){
+      .version = 12080, .devices = 2, .bytes = (size_t)1 << 30, .host_numa = true, .peers = true};
+  for (int i = 0; i < FAKECUDA_MOST_DEVICES; i++) {
+    fakecuda_has.mempools[i] = true;
+    fakecuda_has.handle_types[i] = CLPI_CUDA_HANDLE_POSIX_FD;
+  }
+}
+
 /* A child that a test forks finds no lock of a stream's thread taken. */
-__attribute__((constructor)) static void prepare_for_forks(void)
+__attribute__((constructor)) static void begin(void)
 {
   pthread_atfork(lock, unlock, unlock);
+  set_up();
 }
 
 CUresult fake_violation_locked(CUresult code, const char *format, ...)
@@ -73,11 +83,11 @@ CUresult fake_violation_locked(CUresult code, const char *format, ...)
   va_start(arguments, format);
   (void)vsnprintf(what, sizeof(what), format, arguments);
   va_end(arguments);
-  if (!on_violation) {
+  if (!fakecuda_has.on_violation) {
     (void)fprintf(stderr, "fakecuda: %s\n", what);
     abort();
   }
-  on_violation(what);
+  fakecuda_has.on_violation(what);
   return code;
 }
 
@@ -94,53 +104,53 @@ static bool gives_back(fake_call call)
 
 static CUresult next_failure_locked(fake_call call)
 {
-  for (planned_failure *it = failures; it < failures + failure_count; it++) {
-    if (it->call < 0 ? gives_back(call) : it->call != (int)call)
-      continue;
-    if (it->after > 0) {
-      it->after--;
-      continue;
-    }
-    CUresult result = it->result;
-    last_failed = fake_functions[call].name;
-    if (it->times > 0 && --it->times == 0)
-      *it = failures[--failure_count];
-    return result;
+  CUresult result = failure.result;
+  if (!result || (failure.call < 0 ? gives_back(call) : failure.call != (int)call))
+    return CLPI_CUDA_SUCCESS;
+  if (failure.after > 0) {
+    failure.after--;
+    return CLPI_CUDA_SUCCESS;
   }
-  return CLPI_CUDA_SUCCESS;
+  last_failed = functions[call].name;
+  if (failure.times > 0 && --failure.times == 0)
+    failure.result = CLPI_CUDA_SUCCESS;
+  return result;
 }
 
 static int call_of(const char *name)
 {
   for (int i = 0; name && i < FAKE_CALLS; i++)
-    if (strcmp(fake_functions[i].name, name) == 0)
+    if (strcmp(functions[i].name, name) == 0)
       return i;
-  if (name) {
-    (void)fprintf(stderr, "fakecuda: there is no function %s\n", name);
-    abort();
-  }
+  if (name)
+    abort(); /* there is no such function */
   return -1;
 }
 
 void fakecuda_fail(const char *function, int result, unsigned after, unsigned times)
 {
-  int call = call_of(function);
   FAKE_LOCK;
-  if (result && failure_count == MOST_FAILURES)
-    abort();
-  for (size_t i = failure_count; !result && i-- > 0;)
-    if (failures[i].call == call)
-      failures[i] = failures[--failure_count];
-  if (!result)
-    return;
-  failures[failure_count++] = (planned_failure){call, result, after, times};
-  last_failed = NULL;
+  failure.call = call_of(function);
+  failure.result = result;
+  failure.after = after;
+  failure.times = times;
+  last_failed = result ? NULL : last_failed;
 }
 
 const char *fakecuda_failed(void)
 {
   FAKE_LOCK;
   return last_failed;
+}
+
+unsigned long fakecuda_calls(const char *function)
+{
+  int call = call_of(function);
+  unsigned long count = 0;
+  FAKE_LOCK;
+  for (int i = 0; i < FAKE_CALLS; i++)
+    count += call < 0 || call == i ? calls[i] : 0;
+  return count;
 }
 
 /* --- the beginning of a call --- */
@@ -155,65 +165,25 @@ static bool works_before_init(fake_call call)
 static bool is_unsafe(fake_call call)
 {
   return call == FAKE_cuEventQuery || call == FAKE_cuEventSynchronize ||
-         call == FAKE_cuStreamQuery || call == FAKE_cuStreamSynchronize ||
-         call == FAKE_cuMemAlloc || call == FAKE_cuMemFree || call == FAKE_cuMemFreeAsync;
+         call == FAKE_cuStreamSynchronize || call == FAKE_cuMemAlloc || call == FAKE_cuMemFree ||
+         call == FAKE_cuMemFreeAsync;
 }
 
 CUresult fake_begin_call_locked(fake_call call)
 {
-  const fake_function *function = &fake_functions[call];
+  CUresult code = CLPI_CUDA_SUCCESS;
   calls[call]++;
   if (fake_in_host_function)
     return fake_violation_locked(CLPI_CUDA_NOT_PERMITTED, "%s inside of a host function",
-                                 function->name);
-  if (function->version > fake_version)
-    return fake_violation_locked(CLPI_CUDA_NOT_SUPPORTED, "%s, which CUDA %d.%d does not have",
-                                 function->name, fake_version / 1000, fake_version % 1000 / 10);
+                                 functions[call].name);
+  if (functions[call].version > fakecuda_has.version)
+    return fake_violation_locked(CLPI_CUDA_NOT_SUPPORTED, "%s, which CUDA %d does not have",
+                                 functions[call].name, fakecuda_has.version);
   if (!fake_initialized && !works_before_init(call))
     return CLPI_CUDA_NOT_INITIALIZED;
-  CUresult refused = is_unsafe(call) ? fake_unsafe_locked() : CLPI_CUDA_SUCCESS;
-  return refused ? refused : next_failure_locked(call);
-}
-
-/* --- what tests ask and set --- */
-
-unsigned long fakecuda_calls(const char *function)
-{
-  int call = call_of(function);
-  unsigned long count = 0;
-  FAKE_LOCK;
-  for (int i = 0; i < FAKE_CALLS; i++)
-    count += call < 0 || call == i ? calls[i] : 0;
-  return count;
-}
-
-void fakecuda_on_violation(void (*handler)(const char *what))
-{
-  FAKE_LOCK;
-  on_violation = handler;
-}
-
-void fakecuda_set_defect(fakecuda_defect defect)
-{
-  FAKE_LOCK;
-  fake_defect = defect;
-}
-
-void fakecuda_set_version(int version)
-{
-  FAKE_LOCK;
-  fake_version = version;
-}
-
-void fakecuda_hide(const char *function)
-{
-  FAKE_LOCK;
-  (void)snprintf(hidden, sizeof(hidden), "%s", function ? function : "");
-}
-
-bool fake_is_hidden_locked(const char *name)
-{
-  return strcmp(hidden, name) == 0;
+  if (is_unsafe(call) && fakecuda_planted != FAKECUDA_CAPTURES_FORBID_NOTHING)
+    code = fake_end_captures_locked(NULL);
+  return code ? code : next_failure_locked(call);
 }
 
 /* What streams wait for was given before, so that they get there. */
@@ -227,10 +197,33 @@ void fakecuda_reset(void)
   fake_streams_reset_locked();
   fake_mempools_reset_locked();
   fake_contexts_reset_locked();
-  fake_devices_reset_locked();
+  memset(fake_devices, 0, sizeof(fake_devices));
   memset(calls, 0, sizeof(calls));
-  failure_count = 0;
-  hidden[0] = '\0';
-  fake_version = FIRST_VERSION;
-  on_violation = NULL;
+  failure.result = CLPI_CUDA_SUCCESS;
+  set_up();
+}
+
+/* --- functions by name --- */
+
+enum { LEGACY_STREAM = 1 }; /* CU_GET_PROC_ADDRESS_LEGACY_STREAM */
+enum { FOUND = 0, NOT_FOUND = 1, VERSION_NOT_SUFFICIENT = 2 }; /* CUdriverProcAddressQueryResult */
+
+CUresult cuGetProcAddress(const char *symbol, void **address, int version, uint64_t flags,
+                          clpi_cuda_symbol_status *status)
+{
+  FAKE_ENTER(cuGetProcAddress);
+  if (flags != LEGACY_STREAM)
+    return fake_violation_locked(CLPI_CUDA_INVALID_VALUE, "functions with other default streams");
+  *address = NULL;
+  *status = NOT_FOUND;
+  for (const entry *it = functions; it < functions + FAKE_CALLS; it++) {
+    if (strcmp(it->name, symbol) != 0 ||
+        (fakecuda_has.hidden && strcmp(symbol, fakecuda_has.hidden) == 0))
+      continue;
+    bool is_known = it->version <= version && it->version <= fakecuda_has.version;
+    *status = is_known ? FOUND : VERSION_NOT_SUFFICIENT;
+    if (is_known)
+      memcpy(address, &it->address, sizeof(*address)); /* POSIX has them the same size */
+  }
+  return CLPI_CUDA_SUCCESS;
 }

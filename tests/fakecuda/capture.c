@@ -26,46 +26,35 @@ static bool forbids(const struct CUstream_st *stream)
   return thread_mode == FAKECUDA_CAPTURE_GLOBAL && stream->capture.mode == FAKECUDA_CAPTURE_GLOBAL;
 }
 
-/* Invalidates the captures that forbid the call; `ctx`: all that it has, whatever the thread's mode
- * is, as the captured streams are among what is waited for. */
-static CUresult invalidate_locked(const struct CUctx_st *ctx)
+CUresult fake_end_captures_locked(const struct CUctx_st *ctx)
 {
   CUresult code = CLPI_CUDA_SUCCESS;
-  for (CUstream it = fake_streams; it < fake_streams + FAKE_MOST_STREAMS; it++)
+  fake_each_stream (it) {
     if (ctx ? is_captured(it) && it->ctx == ctx : forbids(it)) {
       it->capture.status = FAKECUDA_CAPTURE_INVALIDATED;
       code = CLPI_CUDA_STREAM_CAPTURE_UNSUPPORTED;
     }
+  }
   return code;
 }
 
-CUresult fake_unsafe_locked(void)
-{
-  return fake_defect == FAKECUDA_CAPTURES_FORBID_NOTHING ? 0 : invalidate_locked(NULL);
-}
-
-CUresult fake_capture_of_context_locked(const struct CUctx_st *ctx)
-{
-  return invalidate_locked(ctx);
-}
-
 /* Whether the stream is the legacy one, and waits for one that is captured. */
-static bool waits_for_captured(const struct CUstream_st *legacy)
+static bool waits_for_captured(const struct CUstream_st *stream)
 {
-  for (CUstream it = fake_streams; it < fake_streams + FAKE_MOST_STREAMS; it++)
-    if (is_captured(it) && it->blocking && it->ctx == legacy->ctx)
-      return legacy->kind == FAKE_LEGACY;
+  fake_each_stream (it) {
+    if (is_captured(it) && it->blocking && stream == it->ctx->legacy)
+      return true;
+  }
   return false;
 }
 
-CUstream fake_uncaptured_locked(CUstream handle, CUresult *code)
+CUresult fake_uncaptured_locked(CUstream *handle)
 {
-  CUstream stream = fake_stream_locked(handle, code);
-  if (!stream || (!is_captured(stream) && !waits_for_captured(stream)))
-    return stream;
-  *code = fake_violation_locked(CLPI_CUDA_STREAM_CAPTURE_IMPLICIT,
-                                "a stream is used that is being captured, or waits for one");
-  return NULL;
+  CUresult code = fake_stream_locked(handle);
+  if (code || (!is_captured(*handle) && !waits_for_captured(*handle)))
+    return code;
+  return fake_violation_locked(CLPI_CUDA_STREAM_CAPTURE_IMPLICIT,
+                               "a stream is used that is being captured, or waits for one");
 }
 
 CUresult cuThreadExchangeStreamCaptureMode(clpi_cuda_capture_mode *mode)
@@ -77,43 +66,34 @@ CUresult cuThreadExchangeStreamCaptureMode(clpi_cuda_capture_mode *mode)
   return CLPI_CUDA_SUCCESS;
 }
 
-CUresult cuStreamIsCapturing(CUstream handle, clpi_cuda_capture_status *status)
+CUresult cuStreamIsCapturing(CUstream stream, clpi_cuda_capture_status *status)
 {
   FAKE_ENTER(cuStreamIsCapturing);
-  CUstream stream = fake_stream_locked(handle, &code);
-  if (!stream)
-    return code;
+  FAKE_TRY(fake_stream_locked(&stream));
   if (waits_for_captured(stream))
     return CLPI_CUDA_STREAM_CAPTURE_IMPLICIT;
-  *status = fake_defect == FAKECUDA_CAPTURES_ARE_NOT_TOLD ? 0 : stream->capture.status;
+  *status = fakecuda_planted == FAKECUDA_CAPTURES_ARE_NOT_TOLD ? 0 : stream->capture.status;
   return CLPI_CUDA_SUCCESS;
 }
 
-CUresult cuStreamBeginCapture(CUstream handle, clpi_cuda_capture_mode mode)
+CUresult cuStreamBeginCapture(CUstream stream, clpi_cuda_capture_mode mode)
 {
   FAKE_ENTER(cuStreamBeginCapture);
-  CUstream stream = fake_stream_locked(handle, &code);
-  if (!stream)
-    return code;
-  if (is_captured(stream) || stream->kind == FAKE_LEGACY)
+  FAKE_TRY(fake_stream_locked(&stream));
+  if (is_captured(stream) || stream == stream->ctx->legacy)
     return CLPI_CUDA_STREAM_CAPTURE_UNSUPPORTED;
   stream->capture = (fake_capture){FAKECUDA_CAPTURE_ACTIVE, mode, pthread_self()};
   return CLPI_CUDA_SUCCESS;
 }
 
-CUresult cuStreamEndCapture(CUstream handle, CUgraph *graph)
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
 {
   FAKE_ENTER(cuStreamEndCapture);
-  CUstream stream = fake_stream_locked(handle, &code);
-  *graph = NULL;
-  if (!stream)
-    return code;
+  FAKE_TRY(fake_stream_locked(&stream));
   bool is_valid = stream->capture.status == FAKECUDA_CAPTURE_ACTIVE;
   stream->capture.status = CLPI_CUDA_CAPTURE_NONE;
-  if (!is_valid)
-    return FAKECUDA_STREAM_CAPTURE_INVALIDATED;
-  *graph = fake_new(sizeof(**graph));
-  return CLPI_CUDA_SUCCESS;
+  *graph = is_valid ? fake_new(sizeof(**graph)) : NULL;
+  return is_valid ? CLPI_CUDA_SUCCESS : FAKECUDA_STREAM_CAPTURE_INVALIDATED;
 }
 
 CUresult cuGraphDestroy(CUgraph graph)

@@ -1,102 +1,66 @@
 /* SPDX-License-Identifier: MIT */
-/* The driver itself and its devices. */
+/* The driver itself, its devices, contexts, and the stack of them that each thread has. */
 #include "fake.h"
 
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
-enum { FIRST_COUNT = 2 };
-static const size_t first_bytes = (size_t)1 << 30;
+fake_device fake_devices[FAKECUDA_MOST_DEVICES];
 
-fake_device fake_devices[FAKE_MOST_DEVICES];
-bool fake_host_numa = true;
-
-static int device_count = FIRST_COUNT;
-static bool are_peers = true;
-static bool is_set_up; /* whether the devices are as they are at first, or as a test wants them */
-
-static void set_up_locked(int count, size_t bytes)
+CUresult fake_device_locked(CUdevice device)
 {
-  device_count = count;
-  for (int i = 0; i < FAKE_MOST_DEVICES; i++) {
-    fake_devices[i].bytes = bytes;
-    fake_devices[i].mempools = true;
-    fake_devices[i].handle_types = CLPI_CUDA_HANDLE_POSIX_FD;
-  }
-  is_set_up = true;
+  return device >= 0 && device < fakecuda_has.devices ? CLPI_CUDA_SUCCESS
+                                                      : CLPI_CUDA_INVALID_DEVICE;
 }
-
-fake_device *fake_device_locked(CUdevice device)
-{
-  if (!is_set_up)
-    set_up_locked(FIRST_COUNT, first_bytes);
-  return device >= 0 && device < device_count ? &fake_devices[device] : NULL;
-}
-
-bool fake_can_access_locked(CUdevice device, CUdevice memory)
-{
-  return device == memory || are_peers;
-}
-
-void fake_devices_reset_locked(void)
-{
-  memset(fake_devices, 0, sizeof(fake_devices));
-  are_peers = fake_host_numa = true;
-  set_up_locked(FIRST_COUNT, first_bytes);
-}
-
-/* --- the driver's calls --- */
 
 CUresult cuInit(unsigned flags)
 {
   FAKE_ENTER(cuInit);
   if (flags)
     return CLPI_CUDA_INVALID_VALUE;
-  fake_initialized = fake_initialized || device_count > 0;
-  return device_count > 0 ? CLPI_CUDA_SUCCESS : CLPI_CUDA_NO_DEVICE;
+  fake_initialized = fake_initialized || fakecuda_has.devices > 0;
+  return fakecuda_has.devices > 0 ? CLPI_CUDA_SUCCESS : CLPI_CUDA_NO_DEVICE;
 }
 
 CUresult cuDriverGetVersion(int *version)
 {
   FAKE_ENTER(cuDriverGetVersion);
-  *version = fake_version;
+  *version = fakecuda_has.version;
   return CLPI_CUDA_SUCCESS;
 }
 
-static const struct {
-  CUresult code;
-  const char *name;
-} error_names[] = {
-    {CLPI_CUDA_SUCCESS, "CUDA_SUCCESS"},
-    {CLPI_CUDA_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE"},
-    {CLPI_CUDA_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY"},
-    {CLPI_CUDA_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED"},
-    {CLPI_CUDA_DEINITIALIZED, "CUDA_ERROR_DEINITIALIZED"},
-    {CLPI_CUDA_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE"},
-    {CLPI_CUDA_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT"},
-    {CLPI_CUDA_PEER_ACCESS_UNSUPPORTED, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED"},
-    {CLPI_CUDA_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE"},
-    {CLPI_CUDA_NOT_PERMITTED, "CUDA_ERROR_NOT_PERMITTED"},
-    {CLPI_CUDA_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED"},
-    {CLPI_CUDA_STREAM_CAPTURE_UNSUPPORTED, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
-    {FAKECUDA_UNKNOWN, "CUDA_ERROR_UNKNOWN"},
-};
+#define ERRORS(X)                                                                                  \
+  X(INVALID_VALUE)                                                                                 \
+  X(OUT_OF_MEMORY)                                                                                 \
+  X(NOT_INITIALIZED)                                                                               \
+  X(DEINITIALIZED)                                                                                 \
+  X(INVALID_DEVICE)                                                                                \
+  X(INVALID_CONTEXT)                                                                               \
+  X(PEER_ACCESS_UNSUPPORTED)                                                                       \
+  X(INVALID_HANDLE) X(NOT_PERMITTED) X(NOT_SUPPORTED) X(STREAM_CAPTURE_UNSUPPORTED)
 
 CUresult cuGetErrorName(CUresult asked, const char **name)
 {
   FAKE_ENTER(cuGetErrorName);
-  *name = NULL;
-  for (size_t i = 0; i < sizeof(error_names) / sizeof(error_names[0]); i++)
-    if (error_names[i].code == asked)
-      *name = error_names[i].name;
-  return *name ? CLPI_CUDA_SUCCESS : CLPI_CUDA_INVALID_VALUE;
+  switch (asked) {
+#define NAME(word)                                                                                 \
+  case CLPI_CUDA_##word:                                                                           \
+    *name = "CUDA_ERROR_" #word;                                                                   \
+    return CLPI_CUDA_SUCCESS;
+    ERRORS(NAME)
+  case FAKECUDA_UNKNOWN:
+    *name = "CUDA_ERROR_UNKNOWN";
+    return CLPI_CUDA_SUCCESS;
+  default:
+    *name = NULL;
+    return CLPI_CUDA_INVALID_VALUE;
+  }
 }
 
 CUresult cuDeviceGet(CUdevice *device, int ordinal)
 {
   FAKE_ENTER(cuDeviceGet);
-  if (!fake_device_locked(ordinal))
-    return CLPI_CUDA_INVALID_DEVICE;
+  FAKE_TRY(fake_device_locked(ordinal));
   *device = ordinal;
   return CLPI_CUDA_SUCCESS;
 }
@@ -104,15 +68,14 @@ CUresult cuDeviceGet(CUdevice *device, int ordinal)
 CUresult cuDeviceGetCount(int *count)
 {
   FAKE_ENTER(cuDeviceGetCount);
-  *count = device_count;
+  *count = fakecuda_has.devices;
   return CLPI_CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetName(char *name, int size, CUdevice device)
 {
   FAKE_ENTER(cuDeviceGetName);
-  if (!fake_device_locked(device))
-    return CLPI_CUDA_INVALID_DEVICE;
+  FAKE_TRY(fake_device_locked(device));
   if (size <= 0)
     return CLPI_CUDA_INVALID_VALUE;
   (void)snprintf(name, (size_t)size, "Fake device %d", device);
@@ -122,68 +85,207 @@ CUresult cuDeviceGetName(char *name, int size, CUdevice device)
 CUresult cuDeviceGetAttribute(int *value, clpi_cuda_device_attribute attribute, CUdevice device)
 {
   FAKE_ENTER(cuDeviceGetAttribute);
-  const fake_device *found = fake_device_locked(device);
-  bool is_of_host = attribute == CLPI_CUDA_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS;
-  if (!found)
-    return CLPI_CUDA_INVALID_DEVICE;
+  FAKE_TRY(fake_device_locked(device));
   if (attribute == CLPI_CUDA_ATTRIBUTE_MEMORY_POOLS)
-    *value = found->mempools;
+    *value = 1;
   else if (attribute == CLPI_CUDA_ATTRIBUTE_MEMPOOL_HANDLE_TYPES)
-    *value = found->mempools ? found->handle_types : 0;
-  else if (is_of_host && fake_version >= 12020)
-    *value = found->mempools && fake_host_numa;
+    *value = fakecuda_has.handle_types[device];
+  else if (attribute == CLPI_CUDA_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS && fakecuda_has.version >= 12020)
+    *value = fakecuda_has.host_numa;
   else
     return CLPI_CUDA_INVALID_VALUE;
+  *value = fakecuda_has.mempools[device] ? *value : 0;
   return CLPI_CUDA_SUCCESS;
 }
 
 CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device)
 {
   FAKE_ENTER(cuDeviceTotalMem);
-  const fake_device *found = fake_device_locked(device);
-  if (!found)
-    return CLPI_CUDA_INVALID_DEVICE;
-  *bytes = found->bytes;
+  FAKE_TRY(fake_device_locked(device));
+  *bytes = fakecuda_has.bytes;
   return CLPI_CUDA_SUCCESS;
 }
 
 CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
 {
   FAKE_ENTER(cuDeviceCanAccessPeer);
-  if (!fake_device_locked(device) || !fake_device_locked(peer))
-    return CLPI_CUDA_INVALID_DEVICE;
-  *can = device != peer && are_peers;
+  FAKE_TRY(fake_device_locked(device));
+  FAKE_TRY(fake_device_locked(peer));
+  *can = device != peer && fakecuda_has.peers;
   return CLPI_CUDA_SUCCESS;
 }
 
-/* --- what tests set --- */
+/* --- contexts --- */
 
-void fakecuda_set_devices(int count, size_t bytes_each)
+enum { DEEPEST_STACK = 32 };
+
+static _Thread_local struct {
+  unsigned depth;
+  CUcontext at[DEEPEST_STACK];
+} stack;
+
+static CUcontext contexts; /* all since the reset, those that ended too */
+
+static CUcontext top(void)
 {
-  FAKE_LOCK;
-  set_up_locked(count, bytes_each);
+  return stack.depth > 0 ? stack.at[stack.depth - 1] : NULL;
 }
 
-void fakecuda_set_mempools_supported(int device, bool supported)
+CUresult fake_current_locked(CUcontext *ctx)
 {
-  FAKE_LOCK;
-  fake_device_locked(device)->mempools = supported;
+  *ctx = top();
+  if (*ctx && (*ctx)->alive)
+    return CLPI_CUDA_SUCCESS;
+  return fake_violation_locked(CLPI_CUDA_INVALID_CONTEXT,
+                               "no context is current, or one that is no more");
 }
 
-void fakecuda_set_handle_types(int device, int handle_types)
+static CUcontext new_locked(CUdevice device, bool primary)
 {
-  FAKE_LOCK;
-  fake_device_locked(device)->handle_types = handle_types;
+  CUcontext ctx = fake_new(sizeof(*ctx));
+  *ctx = (struct CUctx_st){.device = device, .primary = primary, .next = contexts};
+  return contexts = ctx;
 }
 
-void fakecuda_set_host_numa_supported(bool supported)
+static bool is_alive_locked(const struct CUctx_st *ctx)
 {
-  FAKE_LOCK;
-  fake_host_numa = supported;
+  CUcontext known = contexts;
+  while (known && known != ctx)
+    known = known->next;
+  return known && known->alive;
 }
 
-void fakecuda_set_peers(bool can_access)
+static void end_locked(CUcontext ctx)
 {
-  FAKE_LOCK;
-  are_peers = can_access;
+  fake_streams_end_of_locked(ctx);
+  fake_events_end_of_locked(ctx);
+  ctx->legacy = ctx->per_thread = NULL;
+  ctx->alive = false;
+}
+
+void fake_contexts_reset_locked(void)
+{
+  if (stack.depth > 0)
+    (void)fake_violation_locked(0, "a context is still current");
+  stack.depth = 0;
+  while (contexts) {
+    CUcontext ctx = contexts;
+    if (ctx->alive)
+      (void)fake_violation_locked(0, "a context of device %d is left, retained %u times",
+                                  ctx->device, ctx->retains);
+    contexts = ctx->next;
+    free(ctx);
+  }
+}
+
+/* --- primary contexts --- */
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice device)
+{
+  FAKE_ENTER(cuDevicePrimaryCtxRetain);
+  FAKE_TRY(fake_device_locked(device));
+  if (!fake_devices[device].primary)
+    fake_devices[device].primary = new_locked(device, true);
+  *out = fake_devices[device].primary;
+  (*out)->alive = true;
+  (*out)->retains++;
+  return CLPI_CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRelease(CUdevice device)
+{
+  FAKE_ENTER(cuDevicePrimaryCtxRelease);
+  FAKE_TRY(fake_device_locked(device));
+  CUcontext primary = fake_devices[device].primary;
+  if (!primary || !primary->retains)
+    return fake_violation_locked(CLPI_CUDA_INVALID_CONTEXT,
+                                 "the primary context of device %d is released too often", device);
+  if (--primary->retains == 0)
+    end_locked(primary);
+  return CLPI_CUDA_SUCCESS;
+}
+
+/* --- contexts that programs make --- */
+
+static CUresult push_locked(CUcontext ctx)
+{
+  if (!is_alive_locked(ctx) || stack.depth == DEEPEST_STACK)
+    return fake_violation_locked(CLPI_CUDA_INVALID_CONTEXT,
+                                 "a context that is none, or is no more, or too many");
+  if (fakecuda_planted == FAKECUDA_ANOTHER_CONTEXT_IS_PUSHED && stack.depth > 0)
+    ctx = stack.at[0];
+  stack.at[stack.depth++] = ctx;
+  return CLPI_CUDA_SUCCESS;
+}
+
+CUresult cuCtxCreate(CUcontext *out, unsigned flags, CUdevice device)
+{
+  FAKE_ENTER(cuCtxCreate);
+  FAKE_TRY(fake_device_locked(device));
+  if (flags)
+    return CLPI_CUDA_INVALID_VALUE; /* no test needs any */
+  *out = new_locked(device, false);
+  (*out)->alive = true;
+  return push_locked(*out);
+}
+
+CUresult cuCtxDestroy(CUcontext ctx)
+{
+  FAKE_ENTER(cuCtxDestroy);
+  if (!is_alive_locked(ctx) || ctx->primary)
+    return fake_violation_locked(CLPI_CUDA_INVALID_CONTEXT, "a context destroyed that cannot be");
+  end_locked(ctx);
+  stack.depth -= top() == ctx;
+  return CLPI_CUDA_SUCCESS;
+}
+
+/* --- the stack --- */
+
+CUresult cuCtxGetCurrent(CUcontext *ctx)
+{
+  FAKE_ENTER(cuCtxGetCurrent);
+  *ctx = top();
+  return CLPI_CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetCurrent(CUcontext ctx)
+{
+  FAKE_ENTER(cuCtxSetCurrent);
+  stack.depth -= stack.depth > 0;
+  return ctx ? push_locked(ctx) : CLPI_CUDA_SUCCESS;
+}
+
+CUresult cuCtxPushCurrent(CUcontext ctx)
+{
+  FAKE_ENTER(cuCtxPushCurrent);
+  return push_locked(ctx);
+}
+
+CUresult cuCtxPopCurrent(CUcontext *ctx)
+{
+  FAKE_ENTER(cuCtxPopCurrent);
+  if (!stack.depth)
+    return fake_violation_locked(CLPI_CUDA_INVALID_CONTEXT, "no context is left to pop");
+  *ctx = stack.at[--stack.depth];
+  return CLPI_CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevice(CUdevice *device)
+{
+  FAKE_ENTER(cuCtxGetDevice);
+  const struct CUctx_st *ctx = top();
+  if (!ctx)
+    return CLPI_CUDA_INVALID_CONTEXT; /* no violation: it is how to find out */
+  *device = ctx->device;
+  return CLPI_CUDA_SUCCESS;
+}
+
+CUresult cuCtxSynchronize(void)
+{
+  FAKE_ENTER(cuCtxSynchronize);
+  CUcontext ctx;
+  FAKE_TRY(fake_current_locked(&ctx));
+  FAKE_TRY(fake_end_captures_locked(ctx));
+  fake_reach_all_locked(ctx);
+  return CLPI_CUDA_SUCCESS;
 }

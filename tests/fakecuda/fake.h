@@ -8,21 +8,12 @@
 
 #include <pthread.h>
 
-enum { FAKE_MOST_DEVICES = 8, FAKE_MOST_STREAMS = 128, FAKE_ALIGNMENT = 512 };
+enum { FAKE_MOST_STREAMS = 128, FAKE_ALIGNMENT = 512 };
 
 /* --- calls of the driver: calls.c --- */
 
 #define FAKE_ENUMERATOR(name, suffix, version, parameters) FAKE_##name,
 typedef enum fake_call { FAKECUDA_FUNCTIONS(FAKE_ENUMERATOR) FAKE_CALLS } fake_call;
-#undef FAKE_ENUMERATOR
-
-typedef struct fake_function {
-  const char *name; /* without the suffix */
-  int version;
-  void (*address)(void);
-} fake_function;
-
-extern const fake_function fake_functions[FAKE_CALLS];
 
 extern pthread_mutex_t fake_lock;
 extern pthread_cond_t fake_progress;
@@ -33,29 +24,28 @@ extern pthread_cond_t fake_progress;
   pthread_mutex_lock(fake_locked_)
 void fake_leave(pthread_mutex_t *const *lock);
 
+/* Returns what the call gives, if that is no success. */
+#define FAKE_TRY(call)                                                                             \
+  if ((code = (call)) != CLPI_CUDA_SUCCESS)                                                        \
+  return code
+
 /* Each call of the driver's begins with this: it takes the lock, and returns at once with what the
  * call is to fail. */
 #define FAKE_ENTER(name)                                                                           \
   FAKE_LOCK;                                                                                       \
-  CUresult code = fake_begin_call_locked(FAKE_##name);                                             \
-  if (code)                                                                                        \
-  return code
+  CUresult code;                                                                                   \
+  FAKE_TRY(fake_begin_call_locked(FAKE_##name))
 CUresult fake_begin_call_locked(fake_call call);
 
 /* Tells what the caller did wrong. Returns `code`, if the program goes on. */
 CUresult fake_violation_locked(CUresult code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Whether cuGetProcAddress shall not find it. */
-bool fake_is_hidden_locked(const char *name);
-
 /* Memory of the fake's own, zeroed; the program ends where there is none. */
 void *fake_new(size_t bytes);
 
-/* The driver's version, and whether cuInit succeeded, which stays over a reset. */
-extern int fake_version;
+/* Whether cuInit succeeded, which stays over a reset. */
 extern bool fake_initialized;
-extern fakecuda_defect fake_defect;
 
 /* True on a stream's thread while it runs a host function. */
 extern _Thread_local bool fake_in_host_function;
@@ -63,36 +53,32 @@ extern _Thread_local bool fake_in_host_function;
 /* --- devices: devices.c --- */
 
 typedef struct fake_device {
-  size_t bytes, taken;
-  bool mempools;
-  int handle_types;
-  struct CUctx_st *primary;
+  size_t taken;
+  CUcontext primary;
   CUmemoryPool default_mempool, mempool; /* NULL: not asked for yet */
 } fake_device;
+extern fake_device fake_devices[FAKECUDA_MOST_DEVICES];
 
-extern fake_device fake_devices[FAKE_MOST_DEVICES];
-extern bool fake_host_numa;
+/* Whether there is such a device. */
+CUresult fake_device_locked(CUdevice device);
 
-/* NULL: there is no such device. */
-fake_device *fake_device_locked(CUdevice device);
-bool fake_can_access_locked(CUdevice device, CUdevice memory);
-void fake_devices_reset_locked(void);
-
-/* --- contexts: contexts.c --- */
+/* --- contexts: devices.c --- */
 
 struct CUctx_st {
   CUdevice device;
   bool primary, alive;
   unsigned retains; /* of a primary context */
-  CUstream legacy;  /* NULL: not used yet */
+  /* Its default streams; NULL: not used yet. One is enough for all threads: no call of the library
+   * depends on it. */
+  CUstream legacy, per_thread;
   CUcontext next;
 };
 
-/* The calling thread's current context; NULL, and a violation: there is none, or it is no more. */
-CUcontext fake_current_locked(void);
+/* The calling thread's current context. A violation: there is none, or it is no more. */
+CUresult fake_current_locked(CUcontext *ctx);
 void fake_contexts_reset_locked(void);
 
-/* --- order, events: events.c --- */
+/* --- order, events: streams.c --- */
 
 /* The place in a stream after so many commands. Positions never fall, not even where a new stream
  * takes the place of one that ended. No stream: the beginning of all. */
@@ -123,17 +109,14 @@ void fake_events_reset_locked(void);
 /* --- streams: streams.c --- */
 
 typedef struct fake_command fake_command;
-
 struct fake_command {
-  fake_point after;                          /* not before this is done */
-  void (*run_locked)(fake_command *command); /* NULL: nothing */
-  CUhostFn host_function;                    /* NULL: none; runs without the lock */
-  void *user_data;
-  fake_clock *known; /* what the host knows once the host function runs; the command's */
-  unsigned char *to; /* for run_locked */
-  const unsigned char *from;
+  fake_point after;          /* not before this is done */
+  unsigned char *to;         /* NULL: nothing is filled or copied */
+  const unsigned char *from; /* NULL: all are `byte` */
   unsigned char byte;
   size_t bytes;
+  CUhostFn host_function; /* NULL: none; runs without the lock */
+  void *user_data;
   fake_command *next;
 };
 
@@ -144,34 +127,28 @@ typedef struct fake_capture {
 } fake_capture;
 
 typedef enum fake_stream_state { FAKE_UNUSED, FAKE_LIVE, FAKE_ENDING } fake_stream_state;
-typedef enum fake_stream_kind { FAKE_CREATED, FAKE_LEGACY, FAKE_PER_THREAD } fake_stream_kind;
 
 struct CUstream_st {
   CUcontext ctx;
   fake_stream_state state;
-  fake_stream_kind kind;
+  bool is_default;
   bool blocking; /* is ordered with the legacy stream */
   bool held, has_thread;
-  unsigned long owner; /* of a per-thread stream: the thread's number */
   fake_capture capture;
   pthread_t thread;
   fake_command *first, **end;
   uint64_t given, done;
-  uint64_t ended;   /* when, in a count of endings; for which place to use next */
   fake_clock clock; /* what all further commands come after */
 };
 
 extern struct CUstream_st fake_streams[FAKE_MOST_STREAMS];
+#define fake_each_stream(it)                                                                       \
+  for (CUstream it = fake_streams; it < fake_streams + FAKE_MOST_STREAMS; it++)
 
-/* The stream of that handle, also for the default streams; NULL, and a violation: there is none.
- * The code that the call then returns is in *code. */
-CUstream fake_stream_locked(CUstream handle, CUresult *code);
+/* Makes a handle the stream, also for the default streams. A violation: there is none. */
+CUresult fake_stream_locked(CUstream *handle);
 
-/* A new stream; NULL, and a violation: there are too many. */
-CUstream fake_stream_new_locked(CUcontext ctx, fake_stream_kind kind, bool blocking);
-
-/* Takes no more commands, and ends when it has done those it has. */
-void fake_stream_end_locked(CUstream stream);
+/* Ends the context's streams: they take no more commands, and do those they have. */
 void fake_streams_end_of_locked(const struct CUctx_st *ctx);
 
 /* Before anything is given to a stream, or checked for it: orders it with the legacy stream, and
@@ -193,16 +170,15 @@ void fake_streams_reset_locked(void);
 
 /* --- stream capture: capture.c --- */
 
-/* For a call that CUDA thinks unsafe, and one that waits for a context: if it must not be made now,
- * the captures that forbid it are invalid, and the code is that of the call. */
-CUresult fake_unsafe_locked(void);
-CUresult fake_capture_of_context_locked(const struct CUctx_st *ctx);
+/* For a call that CUDA thinks unsafe, or one that waits for a context (not NULL): if it must not be
+ * made now, the captures that forbid it are invalid, and the code is that of the call. */
+CUresult fake_end_captures_locked(const struct CUctx_st *ctx);
 
-/* As fake_stream_locked; NULL and a violation also: the stream is being captured. */
-CUstream fake_uncaptured_locked(CUstream handle, CUresult *code);
+/* As fake_stream_locked; a violation also: the stream is being captured. */
+CUresult fake_uncaptured_locked(CUstream *handle);
 void fake_capture_reset_locked(void);
 
-/* --- memory: segments.c, uses.c --- */
+/* --- memory: segments.c --- */
 
 typedef enum fake_range_state { FAKE_FREE, FAKE_IN_USE, FAKE_FREED } fake_range_state;
 
@@ -225,32 +201,32 @@ struct fake_range {
   fake_range *next;
 };
 
-/* Memory that was taken from a device. Its device addresses cannot be touched; the same bytes are
+/* Memory that a pool took from a device. Its device addresses cannot be touched; the same bytes are
  * at `bytes_at` for the streams' commands. */
 typedef struct fake_segment fake_segment;
 struct fake_segment {
-  CUmemoryPool mempool; /* NULL: it is of cuMemAlloc */
-  int device;           /* whose memory it takes; -1: none's */
-  bool imported;
+  CUmemoryPool mempool;
   unsigned char *device_address, *bytes_at;
   size_t bytes;
-  int fd; /* what is mapped; a mempool's, or the segment's own */
-  uint64_t file_offset;
+  uint64_t file_offset; /* in the mempool's file */
   fake_range *ranges;
   fake_segment *next;
 };
 
 extern fake_segment *fake_segments;
 
-/* A segment that is one free range. NULL: the device or the host has not so much. */
-fake_segment *fake_segment_new_locked(CUmemoryPool mempool, int device, size_t bytes);
+/* Maps a part of the pool's file as one free range. NULL: it cannot. */
+fake_segment *fake_segment_map_locked(CUmemoryPool mempool, uint64_t file_offset, size_t bytes);
 
-/* Maps the part of the file that `wanted` names. NULL: it cannot. */
-fake_segment *fake_segment_add_locked(const fake_segment *wanted);
+/* More memory of the pool's. NULL: the device or the host has not so much. */
+fake_segment *fake_segment_new_locked(CUmemoryPool mempool, size_t bytes);
 void fake_segment_delete_locked(fake_segment *segment);
 
 /* The segment and the range that the address is in; false: in none. */
 bool fake_find_locked(CUdeviceptr pointer, fake_segment **segment, fake_range **range);
+
+/* The same for an allocation that begins there. A violation: there is none. */
+CUresult fake_allocation_locked(CUdeviceptr pointer, fake_segment **segment, fake_range **range);
 CUdeviceptr fake_address(const fake_segment *segment, const fake_range *range);
 
 /* Makes the first `bytes` of a range an allocation; what is left stays as it is. */
@@ -261,45 +237,39 @@ void fake_range_free(fake_range *range, fake_range_state state, fake_point point
 void fake_segment_settle_locked(fake_segment *segment);
 void fake_segments_reset_locked(void);
 
-/* The fake's address of memory that the stream uses from here on, having noted the use; NULL, and a
- * violation: it must not. */
-unsigned char *fake_use_locked(CUstream stream, CUdeviceptr pointer, size_t bytes, bool writes);
+/* Makes `*at` the fake's address of memory that the stream uses from here on, having noted the use.
+ * A violation: it must not. */
+CUresult fake_use_locked(CUstream stream, CUdeviceptr pointer, size_t bytes, bool writes,
+                         unsigned char **at);
 
 /* Whether all uses come before what the clock has; else a violation. */
-bool fake_uses_precede_locked(const fake_range *range, const fake_clock *clock);
-void fake_uses_drop(fake_range *range);
+CUresult fake_uses_precede_locked(const fake_range *range, const fake_clock *clock);
 
-/* --- memory pools: mempools.c, mempool_memory.c, sharing.c --- */
+/* --- memory pools: mempools.c, memory.c, sharing.c --- */
 
 struct CUmemPoolHandle_st {
   bool alive, is_default, imported;
   clpi_cuda_mempool_props props;
-  int fd; /* -1: none yet */
+  int fd; /* its memory; -1: none yet */
   uint64_t file_end;
   int reuse[3]; /* follow events, opportunistic, internal dependencies */
   uint64_t threshold, reserved, reserved_high, used, used_high;
-  clpi_cuda_access_flags access[FAKE_MOST_DEVICES];
+  clpi_cuda_access_flags access[FAKECUDA_MOST_DEVICES];
   CUmemoryPool next;
 };
 
-/* NULL, and a violation: the handle is none, or no more. */
-CUmemoryPool fake_mempool_locked(CUmemoryPool handle);
+/* A violation: the handle is none, or no more. */
+CUresult fake_mempool_locked(CUmemoryPool handle);
 CUmemoryPool fake_mempool_new_locked(const clpi_cuda_mempool_props *props);
 
-/* The device, with its default memory pool made. */
-CUresult fake_default_mempool_locked(CUdevice device, fake_device **found);
+/* Makes the device's default memory pool, if it has none yet. */
+CUresult fake_default_mempool_locked(CUdevice device);
 
 /* The device whose memory it takes; -1: none's. */
 int fake_mempool_device(const struct CUmemPoolHandle_st *mempool);
 
 /* The file behind it, made when it is first needed; -1: it cannot be. */
 int fake_mempool_file_locked(CUmemoryPool mempool);
-
-/* A range for an allocation on the stream, which waits for another stream where it must; NULL:
- * there is no memory. */
-CUresult fake_mempool_take_locked(CUmemoryPool mempool, size_t bytes, CUstream stream,
-                                  CUdeviceptr *pointer);
-size_t fake_rounded(size_t bytes, size_t to);
 
 /* Gives free segments back while that leaves at least `keep` bytes. */
 void fake_mempool_release_locked(CUmemoryPool mempool, uint64_t keep);

@@ -35,12 +35,10 @@ typedef void (*CUhostFn)(void *user_data);
 /* Codes and values that the library does not need, but tests do; the others are CLPI_CUDA_... */
 enum {
   FAKECUDA_UNKNOWN = 999,
-  FAKECUDA_CONTEXT_IS_DESTROYED = 709,
   FAKECUDA_ILLEGAL_ADDRESS = 700,
   FAKECUDA_STREAM_CAPTURE_INVALIDATED = 901,
 };
 enum { FAKECUDA_STREAM_DEFAULT = 0, FAKECUDA_STREAM_NON_BLOCKING = 1 };
-enum { FAKECUDA_LOCATION_HOST = 2 };
 enum { FAKECUDA_CAPTURE_GLOBAL = 0, FAKECUDA_CAPTURE_THREAD_LOCAL = 1 };
 enum { FAKECUDA_CAPTURE_ACTIVE = 1, FAKECUDA_CAPTURE_INVALIDATED = 2 };
 #define FAKECUDA_STREAM_LEGACY     ((CUstream)1)
@@ -53,89 +51,36 @@ enum { FAKECUDA_CAPTURE_ACTIVE = 1, FAKECUDA_CAPTURE_INVALIDATED = 2 };
 #define cuCtxDestroy              cuCtxDestroy_v2
 #define cuCtxPushCurrent          cuCtxPushCurrent_v2
 #define cuCtxPopCurrent           cuCtxPopCurrent_v2
-#define cuMemGetInfo              cuMemGetInfo_v2
 #define cuStreamDestroy           cuStreamDestroy_v2
 #define cuStreamBeginCapture      cuStreamBeginCapture_v2
 #define cuEventDestroy            cuEventDestroy_v2
 #define cuMemAlloc                cuMemAlloc_v2
 #define cuMemFree                 cuMemFree_v2
-#define cuMemcpyHtoDAsync         cuMemcpyHtoDAsync_v2
 #define cuMemcpyDtoHAsync         cuMemcpyDtoHAsync_v2
 #define cuMemcpyDtoDAsync         cuMemcpyDtoDAsync_v2
 #define cuGetProcAddress          cuGetProcAddress_v2
 
-/* All functions there are: X(name, version suffix, the version of CUDA that has it in this form,
- * parameters). */
+/* All functions there are: the library's (lib/cuda/driver.h), and those that programs call. */
 #define FAKECUDA_FUNCTIONS(X)                                                                      \
-  X(cuInit, , 2000, (unsigned flags))                                                              \
-  X(cuDriverGetVersion, , 2020, (int *version))                                                    \
-  X(cuGetErrorName, , 6000, (CUresult code, const char **name))                                    \
-  X(cuDeviceGet, , 2000, (CUdevice * device, int ordinal))                                         \
-  X(cuDeviceGetCount, , 2000, (int *count))                                                        \
-  X(cuDeviceGetName, , 2000, (char *name, int size, CUdevice device))                              \
-  X(cuDeviceGetAttribute, , 2000,                                                                  \
-    (int *value, clpi_cuda_device_attribute attribute, CUdevice device))                           \
-  X(cuDeviceTotalMem, _v2, 3020, (size_t * bytes, CUdevice device))                                \
+  CLPI_CUDA_FUNCTIONS(X)                                                                           \
   X(cuDeviceCanAccessPeer, , 4000, (int *can, CUdevice device, CUdevice peer))                     \
-  X(cuDeviceGetDefaultMemPool, , 11020, (CUmemoryPool * mempool, CUdevice device))                 \
-  X(cuDeviceGetMemPool, , 11020, (CUmemoryPool * mempool, CUdevice device))                        \
-  X(cuDeviceSetMemPool, , 11020, (CUdevice device, CUmemoryPool mempool))                          \
-  X(cuDevicePrimaryCtxRetain, , 7000, (CUcontext * ctx, CUdevice device))                          \
-  X(cuDevicePrimaryCtxRelease, _v2, 11000, (CUdevice device))                                      \
   X(cuCtxCreate, _v2, 3020, (CUcontext * ctx, unsigned flags, CUdevice device))                    \
   X(cuCtxDestroy, _v2, 4000, (CUcontext ctx))                                                      \
-  X(cuCtxGetCurrent, , 4000, (CUcontext * ctx))                                                    \
   X(cuCtxSetCurrent, , 4000, (CUcontext ctx))                                                      \
-  X(cuCtxGetDevice, , 2000, (CUdevice * device))                                                   \
-  X(cuCtxPushCurrent, _v2, 4000, (CUcontext ctx))                                                  \
-  X(cuCtxPopCurrent, _v2, 4000, (CUcontext * ctx))                                                 \
-  X(cuCtxSynchronize, , 2000, (void))                                                              \
   X(cuStreamCreate, , 2000, (CUstream * stream, unsigned flags))                                   \
   X(cuStreamDestroy, _v2, 4000, (CUstream stream))                                                 \
-  X(cuStreamGetCtx, , 9020, (CUstream stream, CUcontext * ctx))                                    \
-  X(cuStreamQuery, , 2000, (CUstream stream))                                                      \
-  X(cuStreamSynchronize, , 2000, (CUstream stream))                                                \
-  X(cuStreamWaitEvent, , 3020, (CUstream stream, CUevent event, unsigned flags))                   \
   X(cuLaunchHostFunc, , 10000, (CUstream stream, CUhostFn function, void *user_data))              \
   X(cuStreamBeginCapture, _v2, 10010, (CUstream stream, clpi_cuda_capture_mode mode))              \
   X(cuStreamEndCapture, , 10000, (CUstream stream, CUgraph * graph))                               \
-  X(cuStreamIsCapturing, , 10000, (CUstream stream, clpi_cuda_capture_status * status))            \
-  X(cuThreadExchangeStreamCaptureMode, , 10010, (clpi_cuda_capture_mode * mode))                   \
   X(cuGraphDestroy, , 10000, (CUgraph graph))                                                      \
-  X(cuEventCreate, , 2000, (CUevent * event, unsigned flags))                                      \
-  X(cuEventDestroy, _v2, 4000, (CUevent event))                                                    \
-  X(cuEventRecord, , 2000, (CUevent event, CUstream stream))                                       \
-  X(cuEventQuery, , 2000, (CUevent event))                                                         \
-  X(cuEventSynchronize, , 2000, (CUevent event))                                                   \
   X(cuMemAlloc, _v2, 3020, (CUdeviceptr * pointer, size_t bytes))                                  \
   X(cuMemFree, _v2, 3020, (CUdeviceptr pointer))                                                   \
   X(cuMemAllocAsync, , 11020, (CUdeviceptr * pointer, size_t bytes, CUstream stream))              \
-  X(cuMemAllocFromPoolAsync, , 11020,                                                              \
-    (CUdeviceptr * pointer, size_t bytes, CUmemoryPool mempool, CUstream stream))                  \
-  X(cuMemFreeAsync, , 11020, (CUdeviceptr pointer, CUstream stream))                               \
   X(cuMemsetD8Async, , 3020,                                                                       \
     (CUdeviceptr pointer, unsigned char byte, size_t count, CUstream stream))                      \
   X(cuMemcpyDtoHAsync, _v2, 3020, (void *to, CUdeviceptr from, size_t bytes, CUstream stream))     \
   X(cuMemcpyDtoDAsync, _v2, 3020,                                                                  \
     (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream))                             \
-  X(cuMemPoolCreate, , 11020, (CUmemoryPool * mempool, const CUmemPoolProps *props))               \
-  X(cuMemPoolDestroy, , 11020, (CUmemoryPool mempool))                                             \
-  X(cuMemPoolSetAttribute, , 11020,                                                                \
-    (CUmemoryPool mempool, clpi_cuda_mempool_attribute attribute, void *value))                    \
-  X(cuMemPoolGetAttribute, , 11020,                                                                \
-    (CUmemoryPool mempool, clpi_cuda_mempool_attribute attribute, void *value))                    \
-  X(cuMemPoolTrimTo, , 11020, (CUmemoryPool mempool, size_t bytes))                                \
-  X(cuMemPoolSetAccess, , 11020,                                                                   \
-    (CUmemoryPool mempool, const CUmemAccessDesc *accesses, size_t count))                         \
-  X(cuMemPoolGetAccess, , 11020,                                                                   \
-    (clpi_cuda_access_flags * flags, CUmemoryPool mempool, CUmemLocation * location))              \
-  X(cuMemPoolExportToShareableHandle, , 11020,                                                     \
-    (void *handle, CUmemoryPool mempool, clpi_cuda_handle_type type, unsigned long long flags))    \
-  X(cuMemPoolImportFromShareableHandle, , 11020,                                                   \
-    (CUmemoryPool * mempool, void *handle, clpi_cuda_handle_type type, unsigned long long flags))  \
-  X(cuMemPoolExportPointer, , 11020, (CUmemPoolPtrExportData * shared, CUdeviceptr pointer))       \
-  X(cuMemPoolImportPointer, , 11020,                                                               \
-    (CUdeviceptr * pointer, CUmemoryPool mempool, CUmemPoolPtrExportData * shared))                \
   X(cuGetProcAddress, _v2, 12000,                                                                  \
     (const char *symbol, void **function, int version, uint64_t flags,                             \
      clpi_cuda_symbol_status *status))
@@ -145,50 +90,54 @@ FAKECUDA_FUNCTIONS(FAKECUDA_DECLARE)
 
 /* --- control of the fake --- */
 
-/** For between tests: lets all streams finish, ends them, and makes everything new: 2 devices of
- * 1 GiB each, all that can be switched as it was at first, no failures, no calls counted. It is a
- * violation if anything is left that was not given back: memory, events, streams, memory pools,
- * contexts, or a context current to the calling thread. That the driver was initialized stays. */
+enum { FAKECUDA_MOST_DEVICES = 8 };
+
+/** What the driver and its devices are like. */
+typedef struct fakecuda_features {
+  int version;  /**< functions that are newer are not found, and it is a violation to call them */
+  int devices;  /**< with 0, cuInit fails */
+  size_t bytes; /**< of each */
+  bool mempools[FAKECUDA_MOST_DEVICES];    /**< whether it supports them */
+  int handle_types[FAKECUDA_MOST_DEVICES]; /**< CLPI_CUDA_HANDLE_..., or-ed */
+  bool host_numa;                          /**< memory pools of NUMA node 0 can be made */
+  bool peers;                              /**< devices can access each other's memory */
+  const char *hidden; /**< cuGetProcAddress does not find this one (the plain name) */
+  /** Who is told what the caller did wrong, under the fake's lock: it may note it, and no more. The
+   * call then fails. NULL: it is printed, and the program aborts.
+   *
+   * Violations are: use after free, double free, freeing foreign memory; handles that are none, or
+   * no more; no or a wrong current context where the driver needs one, and a context released too
+   * often; a stream's use of memory that the order of streams, events and what the host has waited
+   * for puts before its allocation, after its free, or beside another stream's use, where one of
+   * them writes; memory of a device that has no access; work for a stream that is being captured or
+   * waits for one that is, and a thread's capture mode that is left changed; events recorded on a
+   * stream of another context; calls of the driver inside of a host function; calls of functions of
+   * another version; and what is left at fakecuda_reset. */
+  void (*on_violation)(const char *what);
+} fakecuda_features;
+
+/** At first and after a reset: 12080, 2 devices of 1 GiB, which can do all of this, and export
+ * memory pools as POSIX file descriptors. To be set while no call is under way. */
+extern fakecuda_features fakecuda_has;
+
+/** For between tests: lets all streams finish, ends them, and makes everything new; no call is to
+ * fail, and none is counted. It is a violation if anything is left that was not given back: memory,
+ * events, streams, memory pools, contexts, or a context current to the calling thread. That the
+ * driver was initialized stays. */
 void fakecuda_reset(void);
-
-/** How many devices there are, at most 8, and their memory. With 0, cuInit fails. */
-void fakecuda_set_devices(int count, size_t bytes_each);
-
-void fakecuda_set_mempools_supported(int device, bool supported);
-
-/** What pools of the device can be exported as: CLPI_CUDA_HANDLE_..., or-ed. POSIX file descriptors
- * at first. */
-void fakecuda_set_handle_types(int device, int handle_types);
-
-/** Whether pools of host memory of NUMA nodes can be made; there is node 0. They can at first. */
-void fakecuda_set_host_numa_supported(bool supported);
-
-/** Whether devices can access each other's memory. They can at first. */
-void fakecuda_set_peers(bool can_access);
-
-/** What cuDriverGetVersion says, 12080 at first: for before the library loads it. Functions that
- * are newer are not found by cuGetProcAddress, and it is a violation to call them. */
-void fakecuda_set_version(int version);
-
-/** cuGetProcAddress does not find this one (the plain name). NULL: finds all again. */
-void fakecuda_hide(const char *function);
-
-/** A new stream gets the handle of the one that was destroyed last, as it may with the driver.
- * Otherwise a destroyed handle is not used again for as long as possible. */
-void fakecuda_reuse_stream_handles(bool reuse);
 
 /** Makes calls of this function (the plain name, cuEventDestroy) fail with `result`, without any
  * effect: first `after` calls succeed, then `times` fail; 0: all from then on. NULL: calls of any
  * function that takes or waits for something, counted together; what gives back (destroy, release,
- * free, pop, exchange) and cuGetErrorName do not fail then. Several of these add up; a result of 0
- * takes those for the function back. */
+ * free, pop, exchange) and cuGetErrorName do not fail then. It takes the place of what was asked
+ * for before; with a result of 0, nothing fails. */
 void fakecuda_fail(const char *function, int result, unsigned after, unsigned times);
 
 /** The function that failed last since fakecuda_fail was called to make one fail. NULL: none. */
 const char *fakecuda_failed(void);
 
-/** Stops the stream before its next command, and lets it go on. NULL and the legacy stream, and the
- * per-thread one, are those of the current context. A stream can be held before it has work. */
+/** Stops the stream before its next command, and lets it go on. NULL and the legacy stream are
+ * those of the current context. A stream can be held before it has work. */
 void fakecuda_hold(CUstream stream);
 void fakecuda_go_on(CUstream stream);
 
@@ -198,11 +147,10 @@ size_t fakecuda_commands_left(CUstream stream);
 /** How often the function was called (the plain name; NULL: all together), failed calls too. */
 unsigned long fakecuda_calls(const char *function);
 
-/** Allocations that live, from pools and cuMemAlloc; those that were freed in stream order do not
- * count any more. */
+/** Allocations that live; those that were freed in stream order do not count any more. */
 size_t fakecuda_live_allocations(void);
 
-/** Mistakes that the fake can make: tests on it must find each. It stays over a reset. */
+/** Mistakes that the fake can make: tests on it must find each. */
 typedef enum fakecuda_defect {
   FAKECUDA_NO_DEFECT,
   FAKECUDA_STREAMS_DO_NOT_WAIT,
@@ -223,19 +171,7 @@ typedef enum fakecuda_defect {
   FAKECUDA_DEFECTS /**< how many */
 } fakecuda_defect;
 
-void fakecuda_set_defect(fakecuda_defect defect);
-
-/** Who is told what the caller did wrong, under the fake's lock: it may note it, and no more. The
- * call then fails. NULL, as at first: it is printed, and the program aborts.
- *
- * Violations are: use after free, double free, freeing foreign memory; handles that are none, or no
- * more; no or a wrong current context where the driver needs one, and a context released too often;
- * a stream's use of memory that the order of streams, events and what the host has waited for puts
- * before its allocation, after its free, or beside another stream's use, where one of them writes;
- * memory of a device that has no access; work for a stream that is being captured or waits for one
- * that is, and a thread's capture mode that is left changed; events recorded on a stream of another
- * context; calls of the driver inside of a host function; calls of functions of another version;
- * and what is left at fakecuda_reset. */
-void fakecuda_on_violation(void (*handler)(const char *what));
+/** The one that it makes; stays over a reset. */
+extern fakecuda_defect fakecuda_planted;
 
 #endif

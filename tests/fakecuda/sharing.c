@@ -12,12 +12,12 @@
 
 enum { FABRIC_BYTES = 64 };
 
-typedef struct shared_pointer {
+typedef struct place {
   uint64_t file; /* its inode */
   uint64_t offset, bytes;
-} shared_pointer;
+} place;
 
-_Static_assert(sizeof(shared_pointer) <= sizeof(clpi_cuda_shared_pointer), "it has to fit");
+_Static_assert(sizeof(place) <= sizeof(clpi_cuda_shared_pointer), "it has to fit");
 
 /* 0: there is no such file. */
 static uint64_t inode_of(int fd)
@@ -26,14 +26,12 @@ static uint64_t inode_of(int fd)
   return fstat(fd, &found) == 0 ? (uint64_t)found.st_ino : 0;
 }
 
-/* --- pools --- */
-
-CUresult cuMemPoolExportToShareableHandle(void *out, CUmemoryPool handle,
+CUresult cuMemPoolExportToShareableHandle(void *out, CUmemoryPool mempool,
                                           clpi_cuda_handle_type type, unsigned long long flags)
 {
   FAKE_ENTER(cuMemPoolExportToShareableHandle);
-  CUmemoryPool mempool = fake_mempool_locked(handle);
-  if (!mempool || mempool->imported || flags || !(mempool->props.handle_types & type))
+  FAKE_TRY(fake_mempool_locked(mempool));
+  if (mempool->imported || flags || !(mempool->props.handle_types & type))
     return CLPI_CUDA_INVALID_VALUE;
   int fd = fake_mempool_file_locked(mempool);
   if (type == CLPI_CUDA_HANDLE_FABRIC)
@@ -41,14 +39,6 @@ CUresult cuMemPoolExportToShareableHandle(void *out, CUmemoryPool handle,
   else
     fd = *(int *)out = fcntl(fd, F_DUPFD_CLOEXEC, 0);
   return fd < 0 ? CLPI_CUDA_OUT_OF_MEMORY : CLPI_CUDA_SUCCESS;
-}
-
-/* The file behind a handle, the caller's; -1: it is none. */
-static int open_handle(void *handle, clpi_cuda_handle_type type)
-{
-  if (type == CLPI_CUDA_HANDLE_POSIX_FD)
-    return fcntl((int)(intptr_t)handle, F_DUPFD_CLOEXEC, 0);
-  return memchr(handle, '\0', FABRIC_BYTES) ? open(handle, O_RDWR | O_CLOEXEC) : -1;
 }
 
 /* Where the memory of the pool is, as the file's name tells. */
@@ -66,8 +56,12 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *mempool, void *handle,
   FAKE_ENTER(cuMemPoolImportFromShareableHandle);
   clpi_cuda_mempool_props props = {.allocation_type = CLPI_CUDA_ALLOCATION_PINNED,
                                    .handle_types = type};
-  int fd = flags ? -1 : open_handle(handle, type);
-  if (fd < 0 || !read_location(fd, &props.location)) {
+  int fd = -1;
+  if (type == CLPI_CUDA_HANDLE_POSIX_FD)
+    fd = fcntl((int)(intptr_t)handle, F_DUPFD_CLOEXEC, 0);
+  else if (memchr(handle, '\0', FABRIC_BYTES))
+    fd = open(handle, O_RDWR | O_CLOEXEC);
+  if (flags || fd < 0 || !read_location(fd, &props.location)) {
     if (fd >= 0)
       close(fd);
     return CLPI_CUDA_INVALID_VALUE;
@@ -78,40 +72,35 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *mempool, void *handle,
   return CLPI_CUDA_SUCCESS;
 }
 
-/* --- allocations --- */
-
 CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *shared, CUdeviceptr pointer)
 {
   FAKE_ENTER(cuMemPoolExportPointer);
   fake_segment *segment;
   fake_range *range;
-  if (!fake_find_locked(pointer, &segment, &range) || range->state != FAKE_IN_USE)
-    return fake_violation_locked(CLPI_CUDA_INVALID_VALUE, "an address is exported that has no "
-                                                          "allocation");
-  if (!segment->mempool || segment->imported || !segment->mempool->props.handle_types ||
-      fake_address(segment, range) != pointer)
+  FAKE_TRY(fake_allocation_locked(pointer, &segment, &range));
+  if (segment->mempool->imported || !segment->mempool->props.handle_types)
     return CLPI_CUDA_INVALID_VALUE;
-  shared_pointer place = {.file = inode_of(segment->fd),
-                          .offset = segment->file_offset + range->offset,
-                          .bytes = range->asked};
-  if (fake_defect == FAKECUDA_POINTERS_ARE_OF_OTHER_MEMORY)
-    place.offset += FAKE_ALIGNMENT;
-  memcpy(memset(shared, 0, sizeof(*shared)), &place, sizeof(place));
+  place exported = {.file = inode_of(segment->mempool->fd),
+                    .offset = segment->file_offset + range->offset,
+                    .bytes = range->asked};
+  if (fakecuda_planted == FAKECUDA_POINTERS_ARE_OF_OTHER_MEMORY)
+    exported.offset += FAKE_ALIGNMENT;
+  memcpy(memset(shared, 0, sizeof(*shared)), &exported, sizeof(exported));
   return CLPI_CUDA_SUCCESS;
 }
 
 /* Maps whole pages, in which the allocation may begin anywhere. */
-static CUresult import_pointer_locked(CUdeviceptr *pointer, CUmemoryPool mempool,
-                                      const shared_pointer *place)
+CUresult cuMemPoolImportPointer(CUdeviceptr *pointer, CUmemoryPool mempool,
+                                CUmemPoolPtrExportData *shared)
 {
-  size_t before = place->offset % (uint64_t)sysconf(_SC_PAGESIZE);
-  fake_segment *segment =
-      fake_segment_add_locked(&(fake_segment){.mempool = mempool,
-                                              .device = -1,
-                                              .imported = true,
-                                              .bytes = before + place->bytes,
-                                              .fd = mempool->fd,
-                                              .file_offset = place->offset - before});
+  FAKE_ENTER(cuMemPoolImportPointer);
+  place of;
+  memcpy(&of, shared, sizeof(of));
+  FAKE_TRY(fake_mempool_locked(mempool));
+  if (!mempool->imported || !of.file || of.file != inode_of(mempool->fd))
+    return CLPI_CUDA_INVALID_VALUE;
+  size_t before = of.offset % (uint64_t)sysconf(_SC_PAGESIZE);
+  fake_segment *segment = fake_segment_map_locked(mempool, of.offset - before, before + of.bytes);
   if (!segment)
     return CLPI_CUDA_OUT_OF_MEMORY;
   fake_range *range = segment->ranges;
@@ -120,19 +109,7 @@ static CUresult import_pointer_locked(CUdeviceptr *pointer, CUmemoryPool mempool
     fake_range_free(range, FAKE_FREE, (fake_point){0});
     range = range->next;
   }
-  fake_range_take(range, range->bytes, place->bytes, (fake_point){0});
+  fake_range_take(range, range->bytes, of.bytes, (fake_point){0});
   *pointer = fake_address(segment, range);
   return CLPI_CUDA_SUCCESS;
-}
-
-CUresult cuMemPoolImportPointer(CUdeviceptr *pointer, CUmemoryPool handle,
-                                CUmemPoolPtrExportData *shared)
-{
-  FAKE_ENTER(cuMemPoolImportPointer);
-  CUmemoryPool mempool = fake_mempool_locked(handle);
-  shared_pointer place;
-  memcpy(&place, shared, sizeof(place));
-  if (!mempool || !mempool->imported || !place.file || place.file != inode_of(mempool->fd))
-    return CLPI_CUDA_INVALID_VALUE;
-  return import_pointer_locked(pointer, mempool, &place);
 }

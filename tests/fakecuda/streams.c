@@ -1,49 +1,63 @@
 /* SPDX-License-Identifier: MIT */
 /* Streams: queues of commands that threads of their own work off. A place in the table keeps its
- * thread when a stream ends, for the next stream there. */
+ * thread when a stream ends, for the next stream there. And events, and which commands come before
+ * which: by what the program said and heard, not by when they ran. */
 #include "fake.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct CUstream_st fake_streams[FAKE_MOST_STREAMS];
-
-#define EACH_STREAM(it) (CUstream it = fake_streams; it < fake_streams + FAKE_MOST_STREAMS; it++)
-
-static bool reuses_handles;
-static uint64_t endings;
+fake_clock fake_observed;
 static bool stopping; /* for a reset: threads end */
 
-static unsigned long thread_count;
-static _Thread_local unsigned long own_number; /* from 1 on; 0: none yet */
-static pthread_key_t at_thread_end;
-static pthread_once_t at_thread_end_once = PTHREAD_ONCE_INIT;
+/* --- order --- */
+
+void fake_clock_join(fake_clock *clock, const fake_clock *other)
+{
+  for (size_t i = 0; i < FAKE_MOST_STREAMS; i++)
+    if (clock->of[i] < other->of[i])
+      clock->of[i] = other->of[i];
+}
+
+bool fake_clock_has(const fake_clock *clock, fake_point point)
+{
+  return !point.stream || clock->of[point.stream - fake_streams] >= point.position;
+}
+
+bool fake_is_done_locked(fake_point point)
+{
+  return !point.stream || point.stream->done >= point.position;
+}
+
+void fake_synchronized_locked(const fake_clock *clock)
+{
+  fake_clock_join(&fake_observed, clock);
+  fake_mempools_settle_locked();
+}
 
 /* --- a stream's thread --- */
-
-static void run_host_function_locked(const fake_command *command)
-{
-  fake_clock_join(&fake_observed, command->known);
-  pthread_mutex_unlock(&fake_lock);
-  fake_in_host_function = true;
-  command->host_function(command->user_data);
-  fake_in_host_function = false;
-  pthread_mutex_lock(&fake_lock);
-}
 
 static void do_next_locked(CUstream stream)
 {
   fake_command *command = stream->first;
-  if (command->run_locked)
-    command->run_locked(command);
-  if (command->host_function)
-    run_host_function_locked(command);
+  if (command->to && command->from)
+    memmove(command->to, command->from, command->bytes);
+  else if (command->to)
+    memset(command->to, command->byte, command->bytes);
+  if (command->host_function) {
+    pthread_mutex_unlock(&fake_lock);
+    fake_in_host_function = true;
+    command->host_function(command->user_data);
+    fake_in_host_function = false;
+    pthread_mutex_lock(&fake_lock);
+  }
   stream->first = command->next;
   if (!stream->first)
     stream->end = &stream->first;
   stream->done++;
   if (stream->state == FAKE_ENDING && !stream->first)
     stream->state = FAKE_UNUSED;
-  free(command->known);
   free(command);
   pthread_cond_broadcast(&fake_progress);
 }
@@ -60,115 +74,61 @@ static void *work_off(void *argument)
   return NULL;
 }
 
-/* --- making and ending --- */
+/* --- making, finding and ending --- */
 
-/* What ended longest ago, or last. */
-static CUstream unused_locked(void)
+static CUstream new_locked(CUcontext ctx, bool is_default, bool blocking)
 {
-  CUstream best = NULL;
-  for
-    EACH_STREAM(it)
-  if (it->state == FAKE_UNUSED && (!best || (it->ended > best->ended) == reuses_handles))
-    best = it;
-  return best;
-}
-
-CUstream fake_stream_new_locked(CUcontext ctx, fake_stream_kind kind, bool blocking)
-{
-  CUstream stream = unused_locked();
-  if (!stream) {
-    (void)fake_violation_locked(0, "more than %d streams", FAKE_MOST_STREAMS);
-    return NULL;
-  }
+  CUstream stream = fake_streams;
+  while (stream->state != FAKE_UNUSED)
+    if (++stream == fake_streams + FAKE_MOST_STREAMS)
+      abort();
   stream->ctx = ctx;
   stream->state = FAKE_LIVE;
-  stream->kind = kind;
+  stream->is_default = is_default;
   stream->blocking = blocking;
   stream->held = false;
-  stream->owner = own_number;
   stream->end = &stream->first;
   stream->clock = fake_observed;
   stream->clock.of[stream - fake_streams] = stream->given;
   return stream;
 }
 
-void fake_stream_end_locked(CUstream stream)
+static bool is_place(CUstream handle)
+{
+  fake_each_stream (it) {
+    if (it == handle)
+      return true;
+  }
+  return false;
+}
+
+CUresult fake_stream_locked(CUstream *handle)
+{
+  CUresult code;
+  CUcontext ctx;
+  if (!*handle || *handle == FAKECUDA_STREAM_LEGACY || *handle == FAKECUDA_STREAM_PER_THREAD) {
+    bool is_legacy = *handle != FAKECUDA_STREAM_PER_THREAD;
+    FAKE_TRY(fake_current_locked(&ctx));
+    CUstream *stream = is_legacy ? &ctx->legacy : &ctx->per_thread;
+    *handle = *stream = *stream ? *stream : new_locked(ctx, true, !is_legacy);
+    return CLPI_CUDA_SUCCESS;
+  }
+  if (is_place(*handle) && (*handle)->state == FAKE_LIVE && !(*handle)->is_default)
+    return CLPI_CUDA_SUCCESS;
+  return fake_violation_locked(CLPI_CUDA_INVALID_HANDLE, "a stream that is none, or is no more");
+}
+
+static void end_locked(CUstream stream)
 {
   stream->state = stream->first ? FAKE_ENDING : FAKE_UNUSED;
-  stream->ended = ++endings;
 }
 
 void fake_streams_end_of_locked(const struct CUctx_st *ctx)
 {
-  for
-    EACH_STREAM(it)
-  if (it->state == FAKE_LIVE && it->ctx == ctx)
-    fake_stream_end_locked(it);
-}
-
-/* --- the default streams --- */
-
-static CUstream legacy_locked(CUcontext ctx)
-{
-  if (!ctx->legacy)
-    ctx->legacy = fake_stream_new_locked(ctx, FAKE_LEGACY, false);
-  return ctx->legacy;
-}
-
-static void end_streams_of_thread(void *unused)
-{
-  (void)unused;
-  FAKE_LOCK;
-  for
-    EACH_STREAM(it)
-  if (it->state == FAKE_LIVE && it->kind == FAKE_PER_THREAD && it->owner == own_number)
-    fake_stream_end_locked(it);
-}
-
-static void make_key(void)
-{
-  if (pthread_key_create(&at_thread_end, end_streams_of_thread) != 0)
-    abort();
-}
-
-static CUstream per_thread_locked(CUcontext ctx)
-{
-  if (!own_number) {
-    own_number = ++thread_count;
-    pthread_once(&at_thread_end_once, make_key);
-    pthread_setspecific(at_thread_end, &thread_count); /* anything but NULL */
+  fake_each_stream (it) {
+    if (it->state == FAKE_LIVE && it->ctx == ctx)
+      end_locked(it);
   }
-  for
-    EACH_STREAM(it)
-  if (it->state == FAKE_LIVE && it->kind == FAKE_PER_THREAD && it->ctx == ctx &&
-      it->owner == own_number)
-    return it;
-  return fake_stream_new_locked(ctx, FAKE_PER_THREAD, true);
-}
-
-static bool is_place(CUstream handle)
-{
-  for
-    EACH_STREAM(it)
-  if (it == handle)
-    return true;
-  return false;
-}
-
-CUstream fake_stream_locked(CUstream handle, CUresult *code)
-{
-  if (!handle || handle == FAKECUDA_STREAM_LEGACY || handle == FAKECUDA_STREAM_PER_THREAD) {
-    CUcontext ctx = fake_current_locked();
-    *code = ctx ? CLPI_CUDA_SUCCESS : CLPI_CUDA_INVALID_CONTEXT;
-    if (!ctx)
-      return NULL;
-    return handle == FAKECUDA_STREAM_PER_THREAD ? per_thread_locked(ctx) : legacy_locked(ctx);
-  }
-  *code = CLPI_CUDA_SUCCESS;
-  if (is_place(handle) && handle->state == FAKE_LIVE && handle->kind == FAKE_CREATED)
-    return handle;
-  *code = fake_violation_locked(CLPI_CUDA_INVALID_HANDLE, "a stream that is none, or is no more");
-  return NULL;
 }
 
 /* --- giving commands --- */
@@ -189,15 +149,14 @@ void fake_begin_locked(CUstream stream)
 {
   CUstream legacy = stream->ctx->legacy;
   fake_clock_join(&stream->clock, &fake_observed);
-  if (fake_defect == FAKECUDA_LEGACY_STREAM_IS_LIKE_ANY)
+  if (fakecuda_planted == FAKECUDA_LEGACY_STREAM_IS_LIKE_ANY)
     return;
   if (stream->blocking && legacy)
     wait_for_all_of_locked(stream, legacy);
-  for
-    EACH_STREAM(it)
-  if (stream->kind == FAKE_LEGACY && it->state != FAKE_UNUSED && it->blocking &&
-      it->ctx == stream->ctx)
-    wait_for_all_of_locked(stream, it);
+  fake_each_stream (it) {
+    if (stream == legacy && it->state != FAKE_UNUSED && it->blocking && it->ctx == stream->ctx)
+      wait_for_all_of_locked(stream, it);
+  }
 }
 
 uint64_t fake_give_locked(CUstream stream, const fake_command *command)
@@ -218,7 +177,7 @@ uint64_t fake_give_locked(CUstream stream, const fake_command *command)
 
 void fake_reach_locked(fake_point point)
 {
-  while (!fake_is_done_locked(point) && fake_defect != FAKECUDA_HOST_DOES_NOT_WAIT)
+  while (!fake_is_done_locked(point) && fakecuda_planted != FAKECUDA_HOST_DOES_NOT_WAIT)
     pthread_cond_wait(&fake_progress, &fake_lock);
 }
 
@@ -227,15 +186,180 @@ void fake_reach_all_locked(const struct CUctx_st *ctx)
   uint64_t given[FAKE_MOST_STREAMS] = {0};
   fake_clock clock = {{0}};
 
-  for (size_t i = 0; i < FAKE_MOST_STREAMS; i++) {
-    if (fake_streams[i].state == FAKE_UNUSED || fake_streams[i].ctx != ctx)
-      continue;
-    given[i] = fake_streams[i].given;
-    fake_clock_join(&clock, &fake_streams[i].clock);
+  fake_each_stream (it) {
+    if (it->state != FAKE_UNUSED && it->ctx == ctx) {
+      given[it - fake_streams] = it->given;
+      fake_clock_join(&clock, &it->clock);
+    }
   }
-  for (size_t i = 0; i < FAKE_MOST_STREAMS; i++)
-    fake_reach_locked((fake_point){&fake_streams[i], given[i]});
+  fake_each_stream (it) {
+    fake_reach_locked((fake_point){it, given[it - fake_streams]});
+  }
   fake_synchronized_locked(&clock);
+}
+
+/* --- the driver's calls --- */
+
+CUresult cuStreamCreate(CUstream *stream, unsigned flags)
+{
+  FAKE_ENTER(cuStreamCreate);
+  CUcontext ctx;
+  FAKE_TRY(fake_current_locked(&ctx));
+  if (flags & ~(unsigned)FAKECUDA_STREAM_NON_BLOCKING)
+    return CLPI_CUDA_INVALID_VALUE;
+  *stream = new_locked(ctx, false, flags == FAKECUDA_STREAM_DEFAULT);
+  return CLPI_CUDA_SUCCESS;
+}
+
+CUresult cuStreamDestroy(CUstream stream)
+{
+  FAKE_ENTER(cuStreamDestroy);
+  FAKE_TRY(fake_stream_locked(&stream));
+  if (stream->is_default)
+    return fake_violation_locked(CLPI_CUDA_INVALID_HANDLE, "a default stream is destroyed");
+  end_locked(stream);
+  return CLPI_CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetCtx(CUstream stream, CUcontext *ctx)
+{
+  FAKE_ENTER(cuStreamGetCtx);
+  FAKE_TRY(fake_stream_locked(&stream));
+  *ctx = stream->ctx;
+  return CLPI_CUDA_SUCCESS;
+}
+
+/* The legacy stream is done when what it would wait for is. */
+CUresult cuStreamSynchronize(CUstream stream)
+{
+  FAKE_ENTER(cuStreamSynchronize);
+  FAKE_TRY(fake_stream_locked(&stream));
+  if (stream == stream->ctx->legacy)
+    fake_begin_locked(stream);
+  fake_clock clock = stream->clock;
+  fake_reach_locked((fake_point){stream, stream->given});
+  fake_synchronized_locked(&clock);
+  return CLPI_CUDA_SUCCESS;
+}
+
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *user_data)
+{
+  FAKE_ENTER(cuLaunchHostFunc);
+  FAKE_TRY(fake_uncaptured_locked(&stream));
+  fake_begin_locked(stream);
+  (void)fake_give_locked(stream,
+                         &(fake_command){.host_function = function, .user_data = user_data});
+  return CLPI_CUDA_SUCCESS;
+}
+
+/* --- events --- */
+
+struct CUevent_st {
+  CUcontext ctx;
+  bool alive;
+  fake_point point; /* what it was recorded after last; no stream: it never was */
+  fake_clock clock; /* what was known there */
+  CUevent next;
+};
+
+static CUevent events; /* all since the reset: the next use of one that is no more is noticed */
+static CUresult check_locked(const struct CUevent_st *event)
+{
+  if (event && event->alive)
+    return CLPI_CUDA_SUCCESS;
+  return fake_violation_locked(CLPI_CUDA_INVALID_HANDLE, "an event that is none, or is no more");
+}
+
+void fake_events_end_of_locked(const struct CUctx_st *ctx)
+{
+  for (CUevent event = events; event; event = event->next)
+    if (event->alive && event->ctx == ctx) {
+      (void)fake_violation_locked(0, "an event is left when its context ends");
+      event->alive = false;
+    }
+}
+
+void fake_events_reset_locked(void)
+{
+  while (events) {
+    CUevent event = events;
+    if (event->alive)
+      (void)fake_violation_locked(0, "an event was not destroyed");
+    events = event->next;
+    free(event);
+  }
+}
+
+CUresult cuEventCreate(CUevent *out, unsigned flags)
+{
+  FAKE_ENTER(cuEventCreate);
+  CUcontext ctx;
+  FAKE_TRY(fake_current_locked(&ctx));
+  if (flags & ~(unsigned)CLPI_CUDA_EVENT_DISABLE_TIMING)
+    return CLPI_CUDA_INVALID_VALUE; /* no test needs another */
+  *out = fake_new(sizeof(**out));
+  **out = (struct CUevent_st){.ctx = ctx, .alive = true, .next = events};
+  events = *out;
+  return CLPI_CUDA_SUCCESS;
+}
+
+CUresult cuEventDestroy(CUevent event)
+{
+  FAKE_ENTER(cuEventDestroy);
+  FAKE_TRY(check_locked(event));
+  event->alive = false;
+  return CLPI_CUDA_SUCCESS;
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream)
+{
+  FAKE_ENTER(cuEventRecord);
+  FAKE_TRY(fake_uncaptured_locked(&stream));
+  FAKE_TRY(check_locked(event));
+  if (event->ctx != stream->ctx)
+    return fake_violation_locked(CLPI_CUDA_INVALID_HANDLE,
+                                 "an event is recorded on a stream of another context");
+  fake_begin_locked(stream);
+  event->point = (fake_point){stream, fake_give_locked(stream, &(fake_command){.bytes = 0})};
+  event->clock = stream->clock;
+  if (fakecuda_planted == FAKECUDA_EVENTS_MISS_THE_LAST_WORK)
+    event->clock.of[stream - fake_streams] = event->point.position -=
+        event->point.position > 2 ? 2 : 0;
+  return CLPI_CUDA_SUCCESS;
+}
+
+CUresult cuEventQuery(CUevent event)
+{
+  FAKE_ENTER(cuEventQuery);
+  FAKE_TRY(check_locked(event));
+  if (!fake_is_done_locked(event->point) && fakecuda_planted != FAKECUDA_EVENTS_ARE_DONE_AT_ONCE)
+    return CLPI_CUDA_NOT_READY;
+  fake_clock_join(&fake_observed, &event->clock);
+  return CLPI_CUDA_SUCCESS;
+}
+
+CUresult cuEventSynchronize(CUevent event)
+{
+  FAKE_ENTER(cuEventSynchronize);
+  FAKE_TRY(check_locked(event));
+  fake_clock clock = event->clock; /* it may be recorded anew meanwhile */
+  fake_reach_locked(event->point);
+  fake_synchronized_locked(&clock);
+  return CLPI_CUDA_SUCCESS;
+}
+
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
+{
+  FAKE_ENTER(cuStreamWaitEvent);
+  FAKE_TRY(fake_uncaptured_locked(&stream));
+  FAKE_TRY(check_locked(event));
+  if (flags)
+    return CLPI_CUDA_INVALID_VALUE;
+  if (fakecuda_planted == FAKECUDA_STREAMS_DO_NOT_WAIT)
+    return CLPI_CUDA_SUCCESS;
+  fake_begin_locked(stream);
+  fake_wait_for_locked(stream, event->point, &event->clock);
+  return CLPI_CUDA_SUCCESS;
 }
 
 /* --- a reset --- */
@@ -243,17 +367,15 @@ void fake_reach_all_locked(const struct CUctx_st *ctx)
 /* Streams that are held go on. */
 void fake_streams_finish_locked(void)
 {
-  for
-    EACH_STREAM(it)
-  it->held = false;
+  fake_each_stream (it) {
+    it->held = false;
+  }
   pthread_cond_broadcast(&fake_progress);
-  for
-    EACH_STREAM(it)
-    {
-      while (it->first)
-        pthread_cond_wait(&fake_progress, &fake_lock);
-      fake_clock_join(&fake_observed, &it->clock);
-    }
+  fake_each_stream (it) {
+    while (it->first)
+      pthread_cond_wait(&fake_progress, &fake_lock);
+    fake_clock_join(&fake_observed, &it->clock);
+  }
   fake_mempools_settle_locked();
 }
 
@@ -262,31 +384,27 @@ void fake_streams_reset_locked(void)
 {
   stopping = true;
   pthread_cond_broadcast(&fake_progress);
-  for
-    EACH_STREAM(it)
-    {
-      if (it->state == FAKE_LIVE && it->kind == FAKE_CREATED)
-        (void)fake_violation_locked(0, "a stream was not destroyed");
-      if (it->has_thread) {
-        pthread_mutex_unlock(&fake_lock);
-        pthread_join(it->thread, NULL);
-        pthread_mutex_lock(&fake_lock);
-      }
-      *it = (struct CUstream_st){.ctx = NULL};
+  fake_each_stream (it) {
+    if (it->state == FAKE_LIVE && !it->is_default)
+      (void)fake_violation_locked(0, "a stream was not destroyed");
+    if (it->has_thread) {
+      pthread_mutex_unlock(&fake_lock);
+      pthread_join(it->thread, NULL);
+      pthread_mutex_lock(&fake_lock);
     }
+    *it = (struct CUstream_st){.ctx = NULL};
+  }
   fake_observed = (fake_clock){{0}};
-  stopping = reuses_handles = false;
-  endings = 0;
+  stopping = false;
 }
 
-/* --- what tests set --- */
+/* --- what tests set and ask --- */
 
 /* Also one that is ending, and still held. */
 static CUstream found_locked(CUstream handle)
 {
-  CUresult code;
-  return is_place(handle) && handle->state == FAKE_ENDING ? handle
-                                                          : fake_stream_locked(handle, &code);
+  bool is_ending = is_place(handle) && handle->state == FAKE_ENDING;
+  return is_ending || !fake_stream_locked(&handle) ? handle : NULL;
 }
 
 static void set_held(CUstream handle, bool held)
@@ -313,10 +431,4 @@ size_t fakecuda_commands_left(CUstream handle)
   FAKE_LOCK;
   CUstream stream = found_locked(handle);
   return stream ? (size_t)(stream->given - stream->done) : 0;
-}
-
-void fakecuda_reuse_stream_handles(bool reuse)
-{
-  FAKE_LOCK;
-  reuses_handles = reuse;
 }

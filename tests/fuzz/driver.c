@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs a fuzz target without a fuzzer: on each file of its corpus, and on changes to it that are
- * the same in every run; FUZZ_CHANGES says how many. */
+ * the same in every run; FUZZ_CHANGES says how many (50). */
 #include "fuzz.h"
 #include "support/chance.h"
-#include "support/instrumented.h"
 
 #include <dirent.h>
 #include <limits.h>
 #include <string.h>
 
-enum {
-  INPUT_MAX = 65536,
-  USUAL_CHANGES = 200,
-  CHANGES_WITH_SANITIZER = 50,
-  CHANGES_ON_VALGRIND = 10
-};
+enum { INPUT_MAX = 65536 };
 
 /* Reads the file at `path`; how many bytes it has. */
 static size_t read_seed(const char *path, uint8_t *input)
@@ -67,18 +61,11 @@ static void try_seed(const uint8_t *seed, size_t seed_length, unsigned long chan
   }
 }
 
-static unsigned long usual_changes(void)
-{
-  if (RUNNING_ON_VALGRIND)
-    return CHANGES_ON_VALGRIND;
-  return CLPT_SANITIZED ? CHANGES_WITH_SANITIZER : USUAL_CHANGES;
-}
-
 int main(void)
 {
   static uint8_t seed[INPUT_MAX];
   const char *source = getenv("top_srcdir"), *given = getenv("FUZZ_CHANGES");
-  unsigned long changes = given ? strtoul(given, NULL, 10) : usual_changes();
+  unsigned long changes = given ? strtoul(given, NULL, 10) : 50;
   char folder[PATH_MAX], path[PATH_MAX + NAME_MAX + 2];
   clpt_chance chance = clpt_chance_seed(1);
   unsigned seeds = 0;

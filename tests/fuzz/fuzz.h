@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /** Tries one input; libFuzzer's name for it. Returns 0, and ends the process where the code under
  * test breaks its word. */
@@ -24,5 +26,14 @@ extern const char fuzz_corpus[];
       abort();                                                                                     \
     }                                                                                              \
   } while (0)
+
+/** A file with that content, read from its beginning. */
+static inline int fuzz_open(const void *bytes, size_t length)
+{
+  int descriptor = memfd_create("fuzzed", MFD_CLOEXEC);
+  fuzz_require(descriptor >= 0 && write(descriptor, bytes, length) == (ssize_t)length &&
+               lseek(descriptor, 0, SEEK_SET) == 0);
+  return descriptor;
+}
 
 #endif

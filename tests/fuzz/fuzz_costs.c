@@ -6,8 +6,6 @@
 #include "trace/costs.h"
 
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 const char fuzz_corpus[] = "costs";
 
@@ -17,9 +15,7 @@ static trace_costs costs, again;
 static clp_status read_bytes(const void *bytes, size_t length, trace_costs *out)
 {
   char path[32];
-  int descriptor = memfd_create("fuzzed", MFD_CLOEXEC);
-  fuzz_require(descriptor >= 0);
-  fuzz_require(write(descriptor, bytes, length) == (ssize_t)length);
+  int descriptor = fuzz_open(bytes, length);
   snprintf(path, sizeof(path), "/dev/fd/%d", descriptor);
   clp_status status = trace_costs_read(path, out);
   close(descriptor);

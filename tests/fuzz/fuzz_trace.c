@@ -7,8 +7,6 @@
 #include "trace/replay.h"
 
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 const char fuzz_corpus[] = "trace";
 
@@ -34,11 +32,7 @@ static size_t read_rows(trace_reader *reader, clp_status *status)
 static trace_reader *open_input(const uint8_t *input, size_t length)
 {
   trace_reader *reader = NULL;
-  int descriptor = memfd_create("fuzzed", MFD_CLOEXEC);
-  fuzz_require(descriptor >= 0);
-  fuzz_require(write(descriptor, input, length) == (ssize_t)length);
-  fuzz_require(lseek(descriptor, 0, SEEK_SET) == 0);
-  fuzz_require(trace_open(descriptor, "fuzzed", &reader) == CLP_SUCCESS);
+  fuzz_require(trace_open(fuzz_open(input, length), "fuzzed", &reader) == CLP_SUCCESS);
   return reader;
 }
 

@@ -7,74 +7,38 @@
 
 enum { UNIT = 512 };
 
-static clp_cuda_mempool mempool;
-static clp_cuda_async_pool *pool; /* on `mempool`, which keeps what it reserved */
-
-static void setup(void)
-{
-  clp_cuda_async_pool_options options = CLP_CUDA_ASYNC_POOL_OPTIONS_INIT;
-
-  clpt_ok(clp_cuda_mempool_create(NULL, &mempool));
-  clpt_ok(clp_cuda_mempool_set_release_threshold(mempool, UINT64_MAX));
-  options.mempools = &mempool;
-  options.mempool_count = 1;
-  clpt_ok_quietly(clp_cuda_async_pool_create(&options, &pool));
-}
-
-static void teardown(void)
-{
-  clp_cuda_async_pool_release(pool);
-  clpt_ok(clp_cuda_mempool_destroy(mempool));
-}
-
-static unsigned long long take(size_t bytes, CUstream on)
-{
-  unsigned long long memory = 1;
-  clpt_ok_quietly(clp_cuda_async_pool_malloc(pool, bytes, on, &memory));
-  return memory;
-}
-
-static void give(unsigned long long memory, CUstream on)
-{
-  clpt_ok_quietly(clp_cuda_async_pool_free(pool, memory, on));
-}
-
 static size_t used(void)
 {
   size_t bytes;
-  clpt_ok_quietly(clp_cuda_async_pool_used_bytes(pool, &bytes));
+  clpt_ok_quietly(clp_cuda_async_pool_used_bytes(gpu.async, &bytes));
   return bytes;
 }
 
 static size_t total(void)
 {
   size_t bytes;
-  clpt_ok_quietly(clp_cuda_async_pool_total_bytes(pool, &bytes));
+  clpt_ok_quietly(clp_cuda_async_pool_total_bytes(gpu.async, &bytes));
   return bytes;
 }
 
 /* --- memory --- */
-
-START_TEST(zero_bytes_are_no_memory)
-{
-  ck_assert_uint_eq(take(0, clpt_stream), 0);
-  give(0, clpt_stream);
-}
-END_TEST
 
 static const size_t sizes[] = {1, 511, 512, 513, 100000, 5 << 20};
 enum { SIZE_COUNT = sizeof(sizes) / sizeof(sizes[0]) };
 
 START_TEST(memory_can_be_used_on_its_stream)
 {
-  CUstream streams[] = {clpt_stream, NULL, FAKECUDA_STREAM_LEGACY, FAKECUDA_STREAM_PER_THREAD};
+  CUstream streams[] = {gpu.stream, NULL, FAKECUDA_STREAM_LEGACY, FAKECUDA_STREAM_PER_THREAD};
   for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
-    unsigned long long first = take(sizes[_i], streams[i]), second = take(UNIT, streams[i]);
-    clpt_gpu_fill(first, 1, sizes[_i], streams[i]);
-    clpt_gpu_fill(second, 2, UNIT, streams[i]);
-    clpt_gpu_assert_filled(first, 1, sizes[_i], streams[i]);
-    give(first, streams[i]);
-    give(second, streams[i]);
+    CUstream on = streams[i];
+    unsigned long long first = clpt_gpu_take(sizes[_i], on), second = clpt_gpu_take(UNIT, on);
+    clpt_cuda_fill(first, 1, sizes[_i], on);
+    clpt_cuda_fill(second, 2, UNIT, on);
+    clpt_cuda_assert_filled(first, 1, sizes[_i], on);
+    clpt_gpu_give(first, on);
+    clpt_gpu_give(second, on);
+    ck_assert_uint_eq(clpt_gpu_take(0, on), 0);
+    clpt_gpu_give(0, on);
   }
   ck_assert_uint_eq(used(), 0);
 }
@@ -83,39 +47,39 @@ END_TEST
 START_TEST(the_devices_own_pools_are_left_alone)
 {
   clp_cuda_mempool of_default, before, after;
-  clp_cuda_mempool_usage first = CLP_CUDA_MEMPOOL_USAGE_INIT, then = CLP_CUDA_MEMPOOL_USAGE_INIT;
 
   clpt_ok(clp_cuda_mempool_current(0, &before));
   clpt_ok(clp_cuda_mempool_default(0, &of_default));
-  clpt_ok(clp_cuda_mempool_get_usage(of_default, &first));
-  unsigned long long memory = take(CLPT_MIB, clpt_stream);
-  clpt_ok(clp_cuda_mempool_get_usage(of_default, &then));
-  ck_assert_uint_eq(then.used_bytes, first.used_bytes);
-  ck_assert_uint_eq(then.reserved_bytes, first.reserved_bytes);
+  clp_cuda_mempool_usage first = clpt_gpu_usage(of_default);
+  unsigned long long memory = clpt_gpu_take(CLPT_MIB, gpu.stream);
+  clp_cuda_mempool_usage then = clpt_gpu_usage(of_default);
+  ck_assert_mem_eq(&then, &first, sizeof(then));
   ck_assert_uint_eq(used(), CLPT_MIB);
-  give(memory, clpt_stream);
+  clpt_gpu_give(memory, gpu.stream);
   clpt_ok(clp_cuda_mempool_current(0, &after));
   ck_assert_ptr_eq(after, before);
 }
 END_TEST
 
+enum { MANY = 1000, KEPT = 100 };
+static unsigned long long pointers[MANY];
+
+static void take_and_give_many(void)
+{
+  for (size_t i = 0; i < MANY; i++)
+    pointers[i] = clpt_gpu_take(UNIT, gpu.stream);
+  for (size_t i = 0; i < MANY; i++)
+    clpt_gpu_give(pointers[i], gpu.stream);
+}
+
 /* The last of them may be freed again when the driver has given them out again. */
 START_TEST(a_second_free_is_told_for_some_time)
 {
-  enum { MANY = 1000, KEPT = 100 };
-  static unsigned long long pointers[MANY];
-
-  for (size_t i = 0; i < MANY; i++)
-    pointers[i] = take(UNIT, clpt_stream);
-  for (size_t i = 0; i < MANY; i++)
-    give(pointers[i], clpt_stream);
+  take_and_give_many();
   for (size_t i = MANY - KEPT; i < MANY; i++)
-    clpt_fails(CLP_ALREADY_RELEASED, clp_cuda_async_pool_free(pool, pointers[i], clpt_stream));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_async_pool_free(pool, pointers[0], clpt_stream));
-  for (size_t i = 0; i < MANY; i++)
-    pointers[i] = take(UNIT, clpt_stream);
-  for (size_t i = 0; i < MANY; i++)
-    give(pointers[i], clpt_stream);
+    clpt_fails(CLP_ALREADY_RELEASED, clp_cuda_async_pool_free(gpu.async, pointers[i], gpu.stream));
+  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_async_pool_free(gpu.async, pointers[0], gpu.stream));
+  take_and_give_many();
   ck_assert_uint_eq(used(), 0);
 }
 END_TEST
@@ -127,96 +91,75 @@ START_TEST(live_memory_keeps_the_pool)
 
   clpt_ok(clp_cuda_async_pool_create(NULL, &brief));
   ck_assert_ptr_eq(clp_cuda_async_pool_retain(brief), brief);
-  clpt_ok(clp_cuda_async_pool_malloc(brief, 100000, clpt_stream, &first));
-  clpt_ok(clp_cuda_async_pool_malloc(brief, 100000, clpt_stream, &second));
+  clpt_ok(clp_cuda_async_pool_malloc(brief, 100000, gpu.stream, &first));
+  clpt_ok(clp_cuda_async_pool_malloc(brief, 100000, gpu.stream, &second));
   clp_cuda_async_pool_release(brief);
   clp_cuda_async_pool_release(brief);
-  clpt_ok(clp_cuda_async_pool_free(brief, first, clpt_stream));
-  clpt_gpu_fill(second, 1, 100000, clpt_stream);
-  clpt_ok(clp_cuda_async_pool_free(brief, second, clpt_stream));
+  clpt_ok(clp_cuda_async_pool_free(brief, first, gpu.stream));
+  clpt_cuda_fill(second, 1, 100000, gpu.stream);
+  clpt_ok(clp_cuda_async_pool_free(brief, second, gpu.stream));
 }
 END_TEST
 
 START_TEST(more_than_the_device_has_is_out_of_device_memory)
 {
-  unsigned long long small = take(1, clpt_stream), none = 1;
+  unsigned long long small = clpt_gpu_take(1, gpu.stream), none = 1;
   size_t bytes;
 
   clpt_ok(clp_cuda_device_memory(0, &bytes));
   const size_t large[] = {2 * bytes, SIZE_MAX - 511, SIZE_MAX};
   for (size_t i = 0; i < sizeof(large) / sizeof(large[0]); i++) {
     clpt_fails(CLP_OUT_OF_DEVICE_MEMORY,
-               clp_cuda_async_pool_malloc(pool, large[i], clpt_stream, &none));
+               clp_cuda_async_pool_malloc(gpu.async, large[i], gpu.stream, &none));
     ck_assert_uint_eq(none, 0);
   }
-  give(small, clpt_stream);
-  give(take(CLPT_MIB, clpt_stream), clpt_stream);
+  clpt_gpu_give(small, gpu.stream);
+  clpt_gpu_give(clpt_gpu_take(CLPT_MIB, gpu.stream), gpu.stream);
 }
 END_TEST
 
 /* --- streams and contexts --- */
 
+/* It may be another one than where it was allocated, which may be no more; and the legacy one, for
+ * work on a stream that it waits for. */
 START_TEST(memory_is_freed_on_the_stream_that_is_named)
 {
-  static sem_t may_go_on;
-  unsigned long long first = take(CLPT_MIB, clpt_stream);
+  CUstream ended = clpt_cuda_stream(), blocking;
+  unsigned long long first = clpt_gpu_take(CLPT_MIB, ended);
 
-  clpt_gpu_stop(&may_go_on, clpt_stream);
-  clpt_gpu_fill(first, 1, CLPT_MIB, clpt_stream);
-  give(first, clpt_stream);
-  unsigned long long second = take(CLPT_MIB, clpt_other);
-  clpt_gpu_fill(second, 2, CLPT_MIB, clpt_other);
-  clpt_gpu_go(&may_go_on);
-  clpt_gpu_ok(cu.cuStreamSynchronize(clpt_stream));
-  clpt_gpu_assert_filled(second, 2, CLPT_MIB, clpt_other);
-  give(second, clpt_other);
-  sem_destroy(&may_go_on);
+  clpt_cuda_ok(cu.cuStreamSynchronize(ended));
+  clpt_cuda_ok(cu.cuStreamDestroy(ended));
+  clpt_cuda_ok(cu.cuStreamCreate(&blocking, FAKECUDA_STREAM_DEFAULT));
+  CUstream late = _i ? blocking : gpu.stream;
+  clpt_gpu_stop(late);
+  clpt_cuda_fill(first, 1, CLPT_MIB, late);
+  clpt_gpu_give(first, _i ? NULL : late);
+  unsigned long long second = clpt_gpu_take(CLPT_MIB, gpu.other);
+  clpt_cuda_fill(second, 2, CLPT_MIB, gpu.other);
+  clpt_gpu_go();
+  clpt_cuda_ok(cu.cuStreamSynchronize(late));
+  clpt_cuda_assert_filled(second, 2, CLPT_MIB, gpu.other);
+  clpt_gpu_give(second, gpu.other);
+  clpt_cuda_ok(cu.cuStreamDestroy(blocking));
 }
 END_TEST
 
-START_TEST(a_stream_may_be_destroyed_before_its_memory_is_freed)
+/* As with the runtime: without a context, calls are for the first device, and leave no context. The
+ * second time the context is the caller's own. */
+START_TEST(any_context_or_none_may_be_current)
 {
-  CUstream ended = clpt_gpu_stream();
-  unsigned long long memory = take(CLPT_MIB, ended);
+  CUcontext own = clpt_cuda_pop();
 
-  clpt_gpu_fill(memory, 1, CLPT_MIB, ended);
-  clpt_gpu_ok(cu.cuStreamSynchronize(ended));
-  clpt_gpu_ok(cu.cuStreamDestroy(ended));
-  clpt_gpu_assert_filled(memory, 1, CLPT_MIB, clpt_stream);
-  give(memory, clpt_stream);
-}
-END_TEST
-
-/* As with the runtime: without a context, calls are for the first device, and leave no context. */
-START_TEST(no_context_need_be_current)
-{
-  CUcontext ctx, current;
-
-  clpt_gpu_ok(cu.cuCtxPopCurrent(&ctx));
-  unsigned long long memory = take(CLPT_MIB, NULL);
+  if (_i)
+    clpt_cuda_ok(cu.cuCtxCreate(&own, 0, 0));
+  unsigned long long memory = clpt_gpu_take(CLPT_MIB, NULL);
   ck_assert_uint_eq(used(), CLPT_MIB);
-  clpt_gpu_ok(cu.cuCtxPushCurrent(ctx));
-  clpt_gpu_fill(memory, 1, CLPT_MIB, NULL);
-  clpt_gpu_ok(cu.cuCtxPopCurrent(&ctx));
-  give(memory, NULL);
-  clpt_ok_quietly(clp_cuda_async_pool_free_all_blocks(pool, NULL));
-  clpt_gpu_ok(cu.cuCtxGetCurrent(&current));
-  ck_assert_ptr_null(current);
-  clpt_gpu_ok(cu.cuCtxPushCurrent(ctx));
-}
-END_TEST
-
-START_TEST(a_context_of_the_callers_own)
-{
-  CUcontext ctx, current;
-
-  clpt_gpu_ok(cu.cuCtxCreate(&ctx, 0, 0));
-  unsigned long long memory = take(CLPT_MIB, NULL);
-  ck_assert_uint_eq(used(), CLPT_MIB);
-  give(memory, NULL);
-  clpt_gpu_ok(cu.cuCtxGetCurrent(&current));
-  ck_assert_ptr_eq(current, ctx);
-  clpt_gpu_ok(cu.cuCtxDestroy(ctx));
+  clpt_gpu_give(memory, NULL);
+  clpt_ok_quietly(clp_cuda_async_pool_free_all_blocks(gpu.async, NULL));
+  ck_assert_ptr_eq(clpt_cuda_current(), _i ? own : NULL);
+  if (_i)
+    clpt_cuda_ok(cu.cuCtxDestroy(own));
+  clpt_cuda_ok(cu.cuCtxPushCurrent(gpu.ctx));
 }
 END_TEST
 
@@ -225,17 +168,17 @@ enum { THREADS = 4, ROUNDS = 500, AT_ONCE = 8 };
 /* Without a context, on the legacy stream. */
 static void *churn(void *number)
 {
-  unsigned long long pointers[AT_ONCE] = {0};
+  unsigned long long taken[AT_ONCE] = {0};
   unsigned rounds = clpt_iterations(ROUNDS);
   bool failed = false;
 
   for (unsigned i = 0; !failed && i < rounds; i++) {
-    unsigned long long *place = &pointers[i % AT_ONCE];
-    failed = clp_cuda_async_pool_free(pool, *place, NULL) ||
-             clp_cuda_async_pool_malloc(pool, 1000 * (i % 7 + 1), NULL, place);
+    unsigned long long *place = &taken[i % AT_ONCE];
+    failed = clp_cuda_async_pool_free(gpu.async, *place, NULL) ||
+             clp_cuda_async_pool_malloc(gpu.async, 1000 * (i % 7 + 1), NULL, place);
   }
   for (size_t i = 0; i < AT_ONCE; i++)
-    failed = clp_cuda_async_pool_free(pool, pointers[i], NULL) || failed;
+    failed = clp_cuda_async_pool_free(gpu.async, taken[i], NULL) || failed;
   return failed ? number : NULL;
 }
 
@@ -256,31 +199,23 @@ END_TEST
 
 /* --- giving back --- */
 
-START_TEST(what_was_freed_is_the_pools_until_all_blocks_are_freed)
-{
-  give(take((64 * CLPT_MIB), clpt_stream), clpt_stream);
-  clpt_gpu_ok(cu.cuStreamSynchronize(clpt_stream));
-  ck_assert_uint_ge(total(), (64 * CLPT_MIB));
-  clpt_ok_quietly(clp_cuda_async_pool_free_all_blocks(pool, clpt_stream));
-  ck_assert_uint_eq(total(), 0);
-}
-END_TEST
-
 START_TEST(all_blocks_are_freed_behind_their_stream)
 {
-  static sem_t may_go_on;
-  unsigned long long memory = take(CLPT_MIB, clpt_stream), kept = take(CLPT_MIB, clpt_other);
+  unsigned long long memory = clpt_gpu_take(64 * CLPT_MIB, gpu.stream);
+  unsigned long long kept = clpt_gpu_take(CLPT_MIB, gpu.other);
 
-  clpt_gpu_stop(&may_go_on, clpt_stream);
-  give(memory, clpt_stream);
-  clpt_gpu_go(&may_go_on);
-  clpt_ok(clp_cuda_async_pool_free_all_blocks(pool, clpt_stream));
+  clpt_gpu_stop(gpu.stream);
+  clpt_gpu_give(memory, gpu.stream);
+  clpt_gpu_go();
+  clpt_cuda_ok(cu.cuStreamSynchronize(gpu.stream));
+  ck_assert_uint_ge(total(), 65 * CLPT_MIB); /* what was freed is the pool's still */
+  clpt_ok_quietly(clp_cuda_async_pool_free_all_blocks(gpu.async, gpu.stream));
   ck_assert_uint_ge(total(), CLPT_MIB); /* what is in use stays */
-  give(kept, clpt_other);
-  clpt_ok(clp_cuda_async_pool_free_all_blocks(pool, clpt_other));
+  ck_assert_uint_lt(total(), 64 * CLPT_MIB);
+  clpt_gpu_give(kept, gpu.other);
+  clpt_ok(clp_cuda_async_pool_free_all_blocks(gpu.async, gpu.other));
   ck_assert_uint_eq(total(), 0);
-  clpt_ok(clp_cuda_async_pool_free_all_blocks(pool, NULL)); /* there are none */
-  sem_destroy(&may_go_on);
+  clpt_ok(clp_cuda_async_pool_free_all_blocks(gpu.async, NULL)); /* there are none */
 }
 END_TEST
 
@@ -289,22 +224,23 @@ END_TEST
 START_TEST(bytes_of_all_streams_are_counted)
 {
   clp_cuda_mempool_usage usage = CLP_CUDA_MEMPOOL_USAGE_INIT;
-  unsigned long long first = take(UNIT * 2, clpt_stream), second = take(UNIT * 4, clpt_other);
+  unsigned long long first = clpt_gpu_take(UNIT * 2, gpu.stream);
+  unsigned long long second = clpt_gpu_take(UNIT * 4, gpu.other);
   size_t free_bytes;
 
-  ck_assert(clp_cuda_async_pool_has_statistics(pool));
+  ck_assert(clp_cuda_async_pool_has_statistics(gpu.async));
   ck_assert_uint_eq(used(), UNIT * 6);
-  clpt_ok_quietly(clp_cuda_async_pool_free_bytes(pool, &free_bytes));
+  clpt_ok_quietly(clp_cuda_async_pool_free_bytes(gpu.async, &free_bytes));
   ck_assert_uint_eq(used() + free_bytes, total());
-  give(second, clpt_other);
-  clpt_gpu_ok(cu.cuStreamSynchronize(clpt_other));
+  clpt_gpu_give(second, gpu.other);
+  clpt_cuda_ok(cu.cuStreamSynchronize(gpu.other));
   ck_assert_uint_eq(used(), UNIT * 2);
-  clpt_ok_quietly(clp_cuda_async_pool_get_usage(pool, &usage));
+  clpt_ok_quietly(clp_cuda_async_pool_get_usage(gpu.async, &usage));
   ck_assert_uint_eq(usage.peak_used_bytes, UNIT * 6);
-  clpt_ok_quietly(clp_cuda_async_pool_reset_peaks(pool));
-  clpt_ok(clp_cuda_async_pool_get_usage(pool, &usage));
+  clpt_ok_quietly(clp_cuda_async_pool_reset_peaks(gpu.async));
+  clpt_ok(clp_cuda_async_pool_get_usage(gpu.async, &usage));
   ck_assert_uint_eq(usage.peak_used_bytes, UNIT * 2);
-  give(first, clpt_stream);
+  clpt_gpu_give(first, gpu.stream);
   ck_assert_uint_eq(used(), 0);
 }
 END_TEST
@@ -312,72 +248,61 @@ END_TEST
 static void set_limit(size_t bytes, double fraction, size_t expected)
 {
   size_t limit;
-  clpt_ok_quietly(clp_cuda_async_pool_set_limit(pool, bytes, fraction));
-  clpt_ok_quietly(clp_cuda_async_pool_get_limit(pool, &limit));
+  clpt_ok_quietly(clp_cuda_async_pool_set_limit(gpu.async, bytes, fraction));
+  clpt_ok_quietly(clp_cuda_async_pool_get_limit(gpu.async, &limit));
   ck_assert_uint_eq(limit, expected);
 }
-
-START_TEST(limits_are_sizes_or_fractions)
-{
-  size_t bytes;
-  clpt_ok(clp_cuda_device_memory(0, &bytes));
-  set_limit(12345, 0, 12345);
-  set_limit(0, 0.5, bytes / 2);
-  set_limit(0, 1, bytes);
-  set_limit(0, 1e-15, 1); /* not 0, which would be none */
-  set_limit(0, 0, 0);
-}
-END_TEST
 
 static void refused(size_t bytes)
 {
   unsigned long long none = 1;
-  clpt_fails(CLP_LIMIT_EXCEEDED, clp_cuda_async_pool_malloc(pool, bytes, clpt_stream, &none));
+  clpt_fails(CLP_LIMIT_EXCEEDED, clp_cuda_async_pool_malloc(gpu.async, bytes, gpu.stream, &none));
   ck_assert_uint_eq(none, 0);
 }
 
 START_TEST(a_limit_refuses_what_would_pass_it)
 {
+  size_t all;
+
+  clpt_ok(clp_cuda_device_memory(0, &all));
+  set_limit(0, 0.5, all / 2);
+  set_limit(0, 1, all);
+  set_limit(0, 1e-15, 1); /* not 0, which would be none */
   set_limit(2048, 0, 2048);
-  unsigned long long first = take(1000, clpt_stream), second = take(1024, clpt_stream);
+  unsigned long long first = clpt_gpu_take(1000, gpu.stream);
+  unsigned long long second = clpt_gpu_take(1024, gpu.stream);
   refused(1);
-  give(first, clpt_stream);
-  give(take(1024, clpt_stream), clpt_stream);
+  clpt_gpu_give(first, gpu.stream);
+  clpt_gpu_give(clpt_gpu_take(1024, gpu.stream), gpu.stream);
   refused(1025); /* is 1536 */
   clpt_message_has("1536");
   clpt_message_has("2048"); /* the limit */
   clpt_message_has("1024"); /* in use */
   ck_assert_int_eq(clp_last_error()->native_code, 0);
   set_limit(600, 0, 600); /* takes nothing away */
-  clpt_gpu_fill(second, 1, 1024, clpt_stream);
+  clpt_cuda_fill(second, 1, 1024, gpu.stream);
   refused(1);
-  give(second, clpt_stream);
+  clpt_gpu_give(second, gpu.stream);
   refused(513);
   refused(SIZE_MAX);
-  give(take(512, clpt_stream), clpt_stream);
+  clpt_gpu_give(clpt_gpu_take(512, gpu.stream), gpu.stream);
   set_limit(0, 0, 0);
-  give(take(CLPT_MIB, clpt_stream), clpt_stream);
+  clpt_gpu_give(clpt_gpu_take(CLPT_MIB, gpu.stream), gpu.stream);
 }
 END_TEST
 
-void clpt_gpu_add_async_pool(Suite *suite)
+CLPT_SUITE("async pool")
 {
   TCase *tests = clpt_gpu_case(suite, "async pool");
-  tcase_add_checked_fixture(tests, setup, teardown);
-  tcase_add_test(tests, zero_bytes_are_no_memory);
   tcase_add_loop_test(tests, memory_can_be_used_on_its_stream, 0, SIZE_COUNT);
   tcase_add_test(tests, the_devices_own_pools_are_left_alone);
   tcase_add_test(tests, a_second_free_is_told_for_some_time);
   tcase_add_test(tests, live_memory_keeps_the_pool);
   tcase_add_test(tests, more_than_the_device_has_is_out_of_device_memory);
-  tcase_add_test(tests, memory_is_freed_on_the_stream_that_is_named);
-  tcase_add_test(tests, a_stream_may_be_destroyed_before_its_memory_is_freed);
-  tcase_add_test(tests, no_context_need_be_current);
-  tcase_add_test(tests, a_context_of_the_callers_own);
+  tcase_add_loop_test(tests, memory_is_freed_on_the_stream_that_is_named, 0, 2);
+  tcase_add_loop_test(tests, any_context_or_none_may_be_current, 0, 2);
   tcase_add_test(tests, threads_share_a_pool);
-  tcase_add_test(tests, what_was_freed_is_the_pools_until_all_blocks_are_freed);
   tcase_add_test(tests, all_blocks_are_freed_behind_their_stream);
   tcase_add_test(tests, bytes_of_all_streams_are_counted);
-  tcase_add_test(tests, limits_are_sizes_or_fractions);
   tcase_add_test(tests, a_limit_refuses_what_would_pass_it);
 }

@@ -2,30 +2,15 @@
 /* A CUDA driver for tests. */
 #include "gpu.h"
 
-#include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
 
-enum { HANG_SECONDS = 120, SKIPPED = 77, STOPS = 8 };
+enum { HANG_SECONDS = 120, SKIPPED = 77 };
 
-clpt_gpu_calls cu;
-CUstream clpt_stream, clpt_other;
+clpt_gpu gpu;
 static void (*reset_driver)(void);
-static sem_t *stopped[STOPS]; /* what streams wait for; NULL: unused */
-
-static bool load(const char *name)
-{
-  void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL), *address;
-  bool found = library != NULL;
-
-#define FIND(name, suffix, version, parameters)                                                    \
-  address = found ? dlsym(library, #name #suffix) : NULL;                                          \
-  found = address != NULL;                                                                         \
-  memcpy(&cu.name, &address, sizeof(address)); /* POSIX has them the same size */
-  FAKECUDA_FUNCTIONS(FIND)
-#undef FIND
-  return found;
-}
+static atomic_intptr_t stops, goes; /* streams were stopped so often, and so many may go on */
 
 static int skip(const char *why)
 {
@@ -33,15 +18,13 @@ static int skip(const char *why)
   return SKIPPED;
 }
 
-int clpt_gpu_main(int argument_count, char **arguments, const char *library,
-                  void (*add)(Suite *suite), void (*reset)(void))
+int clpt_gpu_main(int argument_count, char **arguments, const char *library, void (*reset)(void))
 {
   bool is_importer = argument_count == 2 && strcmp(arguments[1], "import") == 0;
   int count = 0;
 
   reset_driver = reset;
-  setenv("CLPOOL_CUDA_LIBRARY", library, 1);
-  if (!load(library))
+  if (!clpt_cuda_load(library))
     return skip("there is no CUDA driver that has memory pools");
   if (is_importer)
     return clpt_gpu_import(reset);
@@ -49,47 +32,52 @@ int clpt_gpu_main(int argument_count, char **arguments, const char *library,
   if (cu.cuInit(0) != CLPI_CUDA_SUCCESS || cu.cuDeviceGetCount(&count) != CLPI_CUDA_SUCCESS ||
       count == 0)
     return skip("there is no GPU");
-  Suite *suite = suite_create("cuda");
-  clpt_gpu_add_driver(suite);
-  clpt_gpu_add_allocator(suite);
-  clpt_gpu_add_async_pool(suite);
-  clpt_gpu_add_capture(suite);
-  clpt_gpu_add_mempool(suite);
-  clpt_gpu_add_share(suite);
-  if (count > 1)
-    clpt_gpu_add_two(suite);
-  else
-    (void)fprintf(stderr, "the case \"two\" is left out: there is one GPU\n");
-  if (add)
-    add(suite);
   setenv("CK_FORK", "no", 1);
-  return clpt_run(suite);
+  return clpt_run(suite_create("cuda"));
 }
 
-/* Lets go what a test that failed has stopped. */
+/* --- what each test has --- */
+
 static void reset(void)
 {
-  for (size_t i = 0; i < STOPS; i++)
-    if (stopped[i])
-      clpt_gpu_go(stopped[i]);
+  clpt_gpu_go();
   if (reset_driver)
     reset_driver();
 }
 
 static void setup(void)
 {
+  clp_cuda_async_options options = CLP_CUDA_ASYNC_OPTIONS_INIT;
+  clp_cuda_async_pool_options of_async = CLP_CUDA_ASYNC_POOL_OPTIONS_INIT;
+
   alarm(HANG_SECONDS); /* without a fork, Check has no time limit of its own */
   reset();
-  clpt_gpu_open(0);
-  clpt_stream = clpt_gpu_stream();
-  clpt_other = clpt_gpu_stream();
+  gpu.ctx = clpt_cuda_retain(0);
+  gpu.stream = clpt_cuda_stream();
+  gpu.other = clpt_cuda_stream();
+  gpu.third = clpt_cuda_stream();
+  clpt_ok_quietly(clp_cuda_mempool_create(NULL, &gpu.mempool));
+  clpt_ok_quietly(clp_cuda_mempool_set_release_threshold(gpu.mempool, UINT64_MAX));
+  options.stream = gpu.stream;
+  options.mempool = gpu.mempool;
+  clpt_ok_quietly(clp_cuda_async_allocator_create(&options, &gpu.allocator));
+  clpt_ok(clp_pool_create(gpu.allocator, NULL, &gpu.pool));
+  of_async.mempools = &gpu.mempool;
+  of_async.mempool_count = 1;
+  clpt_ok_quietly(clp_cuda_async_pool_create(&of_async, &gpu.async));
 }
 
 static void teardown(void)
 {
-  clpt_gpu_ok(cu.cuStreamDestroy(clpt_stream));
-  clpt_gpu_ok(cu.cuStreamDestroy(clpt_other));
-  clpt_gpu_close(0);
+  clp_cuda_async_pool_release(gpu.async);
+  clp_pool_release(gpu.pool);
+  clp_allocator_release(gpu.allocator);
+  clpt_ok_quietly(clp_cuda_mempool_destroy(gpu.mempool));
+  clpt_cuda_ok(cu.cuStreamDestroy(gpu.stream));
+  clpt_cuda_ok(cu.cuStreamDestroy(gpu.other));
+  clpt_cuda_ok(cu.cuStreamDestroy(gpu.third));
+  ck_assert_ptr_eq(clpt_cuda_current(), gpu.ctx);
+  clpt_cuda_release(0);
   reset();
 }
 
@@ -100,65 +88,51 @@ TCase *clpt_gpu_case(Suite *suite, const char *name)
   return tests;
 }
 
-void clpt_gpu_open(CUdevice device)
+static void wait_for_go(void *number)
 {
-  CUcontext ctx;
-  clpt_gpu_ok(cu.cuDevicePrimaryCtxRetain(&ctx, device));
-  clpt_gpu_ok(cu.cuCtxPushCurrent(ctx));
+  while (goes < (intptr_t)number)
+    usleep(50);
 }
 
-void clpt_gpu_close(CUdevice device)
+void clpt_gpu_stop(CUstream stream)
 {
-  CUcontext ctx;
-  clpt_gpu_ok(cu.cuCtxPopCurrent(&ctx));
-  clpt_gpu_ok(cu.cuDevicePrimaryCtxRelease(device));
+  clpt_cuda_ok(cu.cuLaunchHostFunc(stream, wait_for_go, (void *)++stops));
 }
 
-CUstream clpt_gpu_stream(void)
+void clpt_gpu_go(void)
 {
-  CUstream stream;
-  clpt_gpu_ok(cu.cuStreamCreate(&stream, FAKECUDA_STREAM_NON_BLOCKING));
-  return stream;
+  goes = stops;
 }
 
-static void wait_for_go(void *may_go_on)
+/* --- memory --- */
+
+clp_buffer *clpt_gpu_allocate(size_t bytes, CUstream stream)
 {
-  while (sem_wait(may_go_on) != 0)
-    ; /* a signal came first */
+  clp_buffer *buffer = NULL;
+  clpt_ok_quietly(clp_pool_allocate_on(gpu.pool, bytes, stream, &buffer));
+  return buffer;
 }
 
-void clpt_gpu_stop(sem_t *may_go_on, CUstream stream)
+void clpt_gpu_release(clp_buffer *buffer, CUstream stream)
 {
-  size_t i = 0;
-  while (stopped[i])
-    ck_assert_uint_lt(++i, STOPS);
-  ck_assert_int_eq(sem_init(may_go_on, 0, 0), 0);
-  stopped[i] = may_go_on;
-  clpt_gpu_ok(cu.cuLaunchHostFunc(stream, wait_for_go, may_go_on));
+  clpt_ok_quietly(clp_buffer_release_on(buffer, stream));
 }
 
-void clpt_gpu_go(sem_t *may_go_on)
+unsigned long long clpt_gpu_take(size_t bytes, CUstream stream)
 {
-  for (size_t i = 0; i < STOPS; i++)
-    stopped[i] = stopped[i] == may_go_on ? NULL : stopped[i];
-  ck_assert_int_eq(sem_post(may_go_on), 0);
+  unsigned long long memory = 1;
+  clpt_ok_quietly(clp_cuda_async_pool_malloc(gpu.async, bytes, stream, &memory));
+  return memory;
 }
 
-void clpt_gpu_fill(CUdeviceptr memory, unsigned char byte, size_t bytes, CUstream stream)
+void clpt_gpu_give(unsigned long long memory, CUstream stream)
 {
-  clpt_gpu_ok(cu.cuMemsetD8Async(memory, byte, bytes, stream));
+  clpt_ok_quietly(clp_cuda_async_pool_free(gpu.async, memory, stream));
 }
 
-void clpt_gpu_assert_filled(CUdeviceptr memory, unsigned char byte, size_t bytes, CUstream stream)
+clp_cuda_mempool_usage clpt_gpu_usage(clp_cuda_mempool mempool)
 {
-  unsigned char *found = malloc(bytes);
-  size_t same = 0; /* an assertion for each byte would take long */
-
-  ck_assert_ptr_nonnull(found);
-  clpt_gpu_ok(cu.cuMemcpyDtoHAsync(found, memory, bytes, stream));
-  clpt_gpu_ok(cu.cuStreamSynchronize(stream));
-  while (same < bytes && found[same] == byte)
-    same++;
-  ck_assert_msg(same == bytes, "byte %zu is not %u", same, byte);
-  free(found);
+  clp_cuda_mempool_usage usage = CLP_CUDA_MEMPOOL_USAGE_INIT;
+  clpt_ok_quietly(clp_cuda_mempool_get_usage(mempool, &usage));
+  return usage;
 }

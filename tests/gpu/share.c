@@ -98,31 +98,29 @@ void clpt_gpu_start_importer(void)
 
 START_TEST(another_process_sees_the_same_bytes)
 {
-  clp_cuda_mempool_options options = CLP_CUDA_MEMPOOL_OPTIONS_INIT;
   clp_cuda_shared_pointer shared;
   clp_cuda_mempool mempool;
-  CUdeviceptr before, memory;
   int fd;
 
-  options.handle_types = CLP_CUDA_HANDLE_POSIX_FD;
-  clpt_ok_quietly(clp_cuda_mempool_create(&options, &mempool));
-  clpt_gpu_ok(cu.cuMemAllocFromPoolAsync(&before, 1000, mempool, clpt_stream));
-  clpt_gpu_ok(cu.cuMemAllocFromPoolAsync(&memory, BYTES, mempool, clpt_stream)); /* on no page */
-  clpt_gpu_fill(memory, 1, BYTES, clpt_stream);
-  clpt_gpu_ok(cu.cuStreamSynchronize(clpt_stream));
+  clpt_ok_quietly(
+      clp_cuda_mempool_create(CLPT_MEMPOOL(.handle_types = CLP_CUDA_HANDLE_POSIX_FD), &mempool));
+  CUdeviceptr before = clpt_cuda_take(mempool, 1000, gpu.stream);
+  CUdeviceptr memory = clpt_cuda_take(mempool, BYTES, gpu.stream); /* on no page */
+  clpt_cuda_fill(memory, 1, BYTES, gpu.stream);
+  clpt_cuda_ok(cu.cuStreamSynchronize(gpu.stream));
   clpt_ok_quietly(clp_cuda_mempool_export_fd(mempool, &fd));
   clpt_ok_quietly(clp_cuda_pointer_export(memory, &shared));
   ck_assert(clpt_send_with_fd(other_end, &shared, sizeof(shared), fd));
   ck_assert_int_eq(close(fd), 0);
   ck_assert(clpt_other_succeeded(process));
-  clpt_gpu_assert_filled(memory, 2, BYTES, clpt_stream);
-  clpt_gpu_ok(cu.cuMemFreeAsync(before, clpt_stream));
-  clpt_gpu_ok(cu.cuMemFreeAsync(memory, clpt_stream));
+  clpt_cuda_assert_filled(memory, 2, BYTES, gpu.stream);
+  clpt_cuda_give(before, gpu.stream);
+  clpt_cuda_give(memory, gpu.stream);
   clpt_ok(clp_cuda_mempool_destroy(mempool));
 }
 END_TEST
 
-void clpt_gpu_add_share(Suite *suite)
+CLPT_SUITE("share")
 {
   tcase_add_test(clpt_gpu_case(suite, "share"), another_process_sees_the_same_bytes);
 }

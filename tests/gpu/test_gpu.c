@@ -4,5 +4,5 @@
 
 int main(int argument_count, char **arguments)
 {
-  return clpt_gpu_main(argument_count, arguments, "libcuda.so.1", NULL, NULL);
+  return clpt_gpu_main(argument_count, arguments, "libcuda.so.1", NULL);
 }

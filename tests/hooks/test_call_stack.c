@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Call stacks: the real walker's, and which frames are kept of made-up ones. */
+/* What clpool/profile.h promises of frames: the walker's stacks, and those of the library that are
+ * left out. symbols.c has their names. */
 #include "core/base/boundary.h"
 #include "hooks/call_stack.h"
-#include "support/profiles.h"
 #include "support/suite.h"
 #include "support/workers.h"
 
@@ -11,8 +11,14 @@
 #include <ucontext.h>
 #include <unwind.h>
 
-/* Keeps a call from being a tail call: its frame is needed. */
+/* Functions that are called, as they are, by a frame that stays. */
 #define AND_STAY __asm__ volatile("" ::: "memory")
+#define FUNCTION(name, call)                                                                       \
+  __attribute__((noinline)) static void name(void)                                                 \
+  {                                                                                                \
+    call;                                                                                          \
+    AND_STAY;                                                                                      \
+  }
 
 static clpi_call_stack stack;
 
@@ -28,27 +34,12 @@ static bool is_in_from_innermost(size_t frame, const void *function)
   return is_in(clpi_call_stack_depth(&stack) - 1 - frame, function);
 }
 
-/* --- The real walker --- */
+/* --- the walker --- */
 
 /* As a hook's callback does it. */
-__attribute__((noinline)) static void callback(void)
-{
-  clpi_call_stack_capture(&stack, clpi_walk_stack,
-                          __builtin_extract_return_addr(__builtin_return_address(0)));
-  AND_STAY;
-}
-
-__attribute__((noinline)) static void inner(void)
-{
-  callback();
-  AND_STAY;
-}
-
-__attribute__((noinline)) static void outer(void)
-{
-  inner();
-  AND_STAY;
-}
+FUNCTION(callback, clpi_call_stack_capture(&stack, clpi_walk_stack, CLPI_CALLBACK_RETURN))
+FUNCTION(inner, callback())
+FUNCTION(outer, inner())
 
 START_TEST(frames_are_those_that_called_the_callback)
 {
@@ -57,17 +48,6 @@ START_TEST(frames_are_those_that_called_the_callback)
   ck_assert(is_in_from_innermost(0, inner));
   ck_assert(is_in_from_innermost(1, outer));
   ck_assert(!is_in_from_innermost(2, outer));
-}
-END_TEST
-
-START_TEST(two_lines_of_a_function_are_two_addresses)
-{
-  callback();
-  uintptr_t first = clpi_call_stack_frame(&stack, clpi_call_stack_depth(&stack) - 1);
-  size_t depth = clpi_call_stack_depth(&stack);
-  callback();
-  ck_assert_uint_eq(clpi_call_stack_depth(&stack), depth);
-  ck_assert_uint_ne(clpi_call_stack_frame(&stack, depth - 1), first);
 }
 END_TEST
 
@@ -87,12 +67,16 @@ START_TEST(of_a_deep_stack_the_outermost_frames_are_kept)
   outer();
   uintptr_t outermost = clpi_call_stack_frame(&stack, 0);
   size_t above = clpi_call_stack_depth(&stack) - 2;
-  recurse(10000);
-  ck_assert_uint_eq(clpi_call_stack_depth(&stack), CLPI_MOST_FRAMES);
-  ck_assert_uint_eq(stack.seen, above + 10000);
-  ck_assert_uint_eq(clpi_call_stack_frame(&stack, 0), outermost);
-  for (size_t i = above; i < CLPI_MOST_FRAMES; i++)
-    ck_assert(is_in(i, recurse));
+  const unsigned levels[] = {CLPI_MOST_FRAMES - (unsigned)above - 1,
+                             CLPI_MOST_FRAMES - (unsigned)above, 10000};
+  for (int n = 0; n < 3; n++) {
+    recurse(levels[n]);
+    ck_assert_uint_eq(clpi_call_stack_depth(&stack), CLPI_MOST_FRAMES - (n == 0));
+    ck_assert_uint_eq(stack.seen, above + levels[n]);
+    ck_assert_uint_eq(clpi_call_stack_frame(&stack, 0), outermost);
+    for (size_t i = above; i < clpi_call_stack_depth(&stack); i++)
+      ck_assert(is_in(i, recurse));
+  }
 }
 END_TEST
 
@@ -159,11 +143,12 @@ __attribute__((noinline)) static void descend_with_room(descent *from) /* NOLINT
 
 static void descend(descent *from)
 {
+  const uint64_t way = clpt_chance_below(&from->self->chance, 16);
   if (from->left-- == 0)
     compare_walks(from->self);
-  else if (clpt_chance_below(&from->self->chance, 8) == 0)
+  else if (way < 2)
     descend_with_room(from);
-  else if (clpt_chance_below(&from->self->chance, 2) == 0)
+  else if (way < 9)
     descend_by_another_way(from);
   else
     descend(from);
@@ -219,160 +204,58 @@ START_TEST(a_coroutines_stack_ends_sooner)
 }
 END_TEST
 
-/* --- The library's own frames --- */
+/* --- the library's own frames --- */
 
-/* These functions stand for the library's: what they call is in the same sections as what the
- * library marks itself. */
-
+/* What stands for the library's functions is in the same sections as what it marks itself. */
 static void (*exit_calls)(void);
 
-__attribute__((noinline)) static void library_inside(void)
-{
-  callback();
-  AND_STAY;
-}
+FUNCTION(library_inside, callback())
+CLPI_ENTRY FUNCTION(library_entry, library_inside()) FUNCTION(allocates, library_entry()) CLPI_ENTRY
+    FUNCTION(entry_by_entry, library_entry()) FUNCTION(allocates_by_two_entries, entry_by_entry())
 
-CLPI_ENTRY static void library_entry(void)
-{
-  library_inside();
-  AND_STAY;
-}
+        CLPI_EXIT FUNCTION(library_exit, exit_calls())
+            FUNCTION(library_between, library_exit()) CLPI_ENTRY
+    FUNCTION(calling_entry, library_between()) FUNCTION(calls, calling_entry()) CLPI_EXIT
+    FUNCTION(outer_exit, library_exit()) CLPI_ENTRY FUNCTION(entry_above_two_exits, outer_exit())
+        FUNCTION(calls_by_two_exits, entry_above_two_exits())
+            FUNCTION(calls_without_entry, library_exit())
 
-__attribute__((noinline)) static void program_allocates(void)
-{
-  library_entry();
-  AND_STAY;
-}
+    /* What is called, and who is seen: the program's callers of the entry and, if not NULL, around
+     * it. An allocator of the library's own may call one of the program's; an exit without an entry
+     * hides itself alone. */
+    static const struct {
+  void (*called)(void), (*inner)(void), (*outer)(void);
+} shown[] = {
+    {allocates, allocates, NULL},
+    {allocates_by_two_entries, allocates_by_two_entries, NULL},
+    {calls, allocates, calls},
+    {calls_by_two_exits, allocates, calls_by_two_exits},
+    {calls_without_entry, allocates, calls_without_entry},
+};
 
-CLPI_EXIT static void library_exit(void)
+START_TEST(the_librarys_frames_are_left_out)
 {
-  exit_calls();
-  AND_STAY;
-}
-
-__attribute__((noinline)) static void library_between(void)
-{
-  library_exit();
-  AND_STAY;
-}
-
-CLPI_ENTRY static void other_library_entry(void)
-{
-  library_between();
-  AND_STAY;
-}
-
-__attribute__((noinline)) static void program_calls(void)
-{
-  other_library_entry();
-  AND_STAY;
-}
-
-START_TEST(what_the_entry_calls_is_left_out)
-{
-  program_allocates();
-  ck_assert(is_in_from_innermost(0, program_allocates));
-  ck_assert(!is_in_from_innermost(1, program_allocates));
-}
-END_TEST
-
-CLPI_ENTRY static void entry_that_uses_another(void)
-{
-  library_entry();
-  AND_STAY;
-}
-
-START_TEST(an_entry_may_use_another)
-{
-  callback();
-  size_t depth = clpi_call_stack_depth(&stack);
-  entry_that_uses_another();
-  ck_assert_uint_eq(clpi_call_stack_depth(&stack), depth);
-}
-END_TEST
-
-START_TEST(the_library_between_two_parts_of_the_program_is_left_out)
-{
-  exit_calls = program_allocates;
-  program_calls();
-  ck_assert(is_in_from_innermost(0, program_allocates));
-  ck_assert(is_in_from_innermost(1, program_calls));
-  ck_assert(!is_in_from_innermost(2, program_calls));
-}
-END_TEST
-
-START_TEST(frames_that_are_left_out_take_no_room)
-{
-  exit_calls = program_allocates;
+  exit_calls = allocates;
   recurse(1);
-  size_t above = clpi_call_stack_depth(&stack) - 1;
-  program_calls();
-  ck_assert_uint_eq(stack.seen, above + 2);
+  size_t above = clpi_call_stack_depth(&stack) - 1, frames = shown[_i].outer ? 2 : 1;
+  shown[_i].called();
+  ck_assert_uint_eq(stack.seen, above + frames);
+  ck_assert(is_in_from_innermost(0, (void *)(uintptr_t)shown[_i].inner));
+  ck_assert(is_in_from_innermost(frames - 1, (void *)(uintptr_t)shown[_i].called));
 }
 END_TEST
 
-/* An allocator of the library's own may call one of the program's. */
-CLPI_EXIT static void outer_exit(void)
-{
-  library_exit();
-  AND_STAY;
-}
-
-CLPI_ENTRY static void entry_above_two_exits(void)
-{
-  outer_exit();
-  AND_STAY;
-}
-
-__attribute__((noinline)) static void program_above_two_exits(void)
-{
-  entry_above_two_exits();
-  AND_STAY;
-}
-
-START_TEST(an_exit_may_call_another)
-{
-  exit_calls = program_allocates;
-  program_above_two_exits();
-  ck_assert(is_in_from_innermost(0, program_allocates));
-  ck_assert(is_in_from_innermost(1, program_above_two_exits));
-  ck_assert(!is_in_from_innermost(2, program_above_two_exits));
-}
-END_TEST
-
-__attribute__((noinline)) static void program_calls_an_exit(void)
-{
-  library_exit();
-  AND_STAY;
-}
-
-START_TEST(an_exit_without_an_entry_hides_itself_alone)
-{
-  recurse(1);
-  size_t above = clpi_call_stack_depth(&stack) - 1;
-  exit_calls = program_allocates;
-  program_calls_an_exit();
-  ck_assert(is_in_from_innermost(0, program_allocates));
-  ck_assert(is_in_from_innermost(1, program_calls_an_exit));
-  ck_assert_uint_eq(stack.seen, above + 2);
-}
-END_TEST
-
-__attribute__((noinline)) static void recurse_and_allocate(void)
-{
-  recurse(CLPI_MOST_FRAMES);
-  AND_STAY;
-}
+FUNCTION(recurse_and_allocate, recurse(CLPI_MOST_FRAMES))
 
 /* What the library's frames would take the places of is what is furthest inside. */
 START_TEST(of_a_deep_stack_no_frame_is_the_librarys)
 {
   exit_calls = recurse_and_allocate;
-  innermost_calls = program_allocates;
-  program_calls();
+  innermost_calls = allocates;
+  calls();
   innermost_calls = callback;
   size_t i = 0;
-  while (!is_in(i, program_calls))
+  while (!is_in(i, calls))
     i++;
   ck_assert(is_in(i + 1, recurse_and_allocate));
   for (i += 2; i < CLPI_MOST_FRAMES; i++)
@@ -380,75 +263,13 @@ START_TEST(of_a_deep_stack_no_frame_is_the_librarys)
 }
 END_TEST
 
-/* --- Made-up stacks --- */
-
-static void capture(void)
-{
-  clpi_call_stack_capture(&stack, clpt_walk, NULL);
-}
-
-START_TEST(an_empty_stack_has_no_frame)
-{
-  clpt_set_stack(NULL, 0);
-  capture();
-  ck_assert_uint_eq(clpi_call_stack_depth(&stack), 0);
-}
-END_TEST
-
-START_TEST(frames_come_outermost_first)
-{
-  CLPT_SET_STACK(10, 20, 30);
-  capture();
-  ck_assert_uint_eq(clpi_call_stack_depth(&stack), 3);
-  ck_assert_uint_eq(clpi_call_stack_frame(&stack, 0), 10);
-  ck_assert_uint_eq(clpi_call_stack_frame(&stack, 2), 30);
-}
-END_TEST
-
-START_TEST(a_stack_of_just_as_many_frames_as_fit_is_whole)
-{
-  uintptr_t addresses[CLPI_MOST_FRAMES + 1];
-  for (size_t i = 0; i <= CLPI_MOST_FRAMES; i++)
-    addresses[i] = i + 1;
-  for (size_t count = CLPI_MOST_FRAMES - 1; count <= CLPI_MOST_FRAMES + 1; count++) {
-    size_t kept = count < CLPI_MOST_FRAMES ? count : CLPI_MOST_FRAMES;
-    clpt_set_stack(addresses, count);
-    capture();
-    ck_assert_uint_eq(clpi_call_stack_depth(&stack), kept);
-    for (size_t i = 0; i < kept; i++)
-      ck_assert_uint_eq(clpi_call_stack_frame(&stack, i), i + 1);
-  }
-}
-END_TEST
-
-START_TEST(the_callbacks_own_frames_are_left_out)
-{
-  CLPT_SET_STACK(10, 20, 30, 40);
-  clpi_call_stack_capture(&stack, clpt_walk, (void *)21);
-  ck_assert_uint_eq(clpi_call_stack_depth(&stack), 2);
-  ck_assert_uint_eq(clpi_call_stack_frame(&stack, 1), 20);
-}
-END_TEST
-
 CLPT_MAIN("call stack", clpt_run)
 {
-  TCase *walker = clpt_case(suite, "walker");
-  tcase_add_test(walker, frames_are_those_that_called_the_callback);
-  tcase_add_test(walker, two_lines_of_a_function_are_two_addresses);
-  tcase_add_test(walker, of_a_deep_stack_the_outermost_frames_are_kept);
-  tcase_add_test(walker, stacks_are_those_of_the_unwinder);
-  tcase_add_test(walker, a_coroutines_stack_ends_sooner);
-  TCase *library = clpt_case(suite, "the library's frames");
-  tcase_add_test(library, what_the_entry_calls_is_left_out);
-  tcase_add_test(library, an_entry_may_use_another);
-  tcase_add_test(library, the_library_between_two_parts_of_the_program_is_left_out);
-  tcase_add_test(library, frames_that_are_left_out_take_no_room);
-  tcase_add_test(library, an_exit_may_call_another);
-  tcase_add_test(library, an_exit_without_an_entry_hides_itself_alone);
-  tcase_add_test(library, of_a_deep_stack_no_frame_is_the_librarys);
-  TCase *made_up = clpt_case(suite, "made-up stacks");
-  tcase_add_test(made_up, an_empty_stack_has_no_frame);
-  tcase_add_test(made_up, frames_come_outermost_first);
-  tcase_add_test(made_up, a_stack_of_just_as_many_frames_as_fit_is_whole);
-  tcase_add_test(made_up, the_callbacks_own_frames_are_left_out);
+  TCase *tests = clpt_case(suite, "call stack");
+  tcase_add_test(tests, frames_are_those_that_called_the_callback);
+  tcase_add_test(tests, of_a_deep_stack_the_outermost_frames_are_kept);
+  tcase_add_test(tests, stacks_are_those_of_the_unwinder);
+  tcase_add_test(tests, a_coroutines_stack_ends_sooner);
+  tcase_add_loop_test(tests, the_librarys_frames_are_left_out, 0, sizeof(shown) / sizeof(shown[0]));
+  tcase_add_test(tests, of_a_deep_stack_no_frame_is_the_librarys);
 }

@@ -1,301 +1,687 @@
 /* SPDX-License-Identifier: MIT */
-/* The line profile as an object: arguments, its hook, reset, files and host memory that fail. */
+/* clpool/profile.h on stacks and names that are made up: reports, views, files and host memory that
+ * fail, threads. line_profile_pools.c has those of pools. */
+#include "hooks/line_profile.h"
 #include "support/failmalloc.h"
 #include "support/host_failures.h"
-#include "support/profiles.h"
 #include "support/suite.h"
+#include "support/workers.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 
-/* --- Arguments --- */
+enum { KB = 1024 };
 
-START_TEST(the_hook_has_the_callbacks_that_record)
+static clp_line_profile *profile;
+static atomic_size_t open_sessions;
+
+/* --- stacks and names --- */
+
+/* The thread's stack: addresses, outermost first, up to a 0. */
+enum { DEEP = 1000 };
+static _Thread_local uintptr_t stack[DEEP + 1];
+
+static void enter(const uintptr_t *addresses)
 {
-  clp_line_profile *profile = clpt_profile(0);
-  const clp_hook *hook = clp_line_profile_hook(profile);
-  ck_assert_ptr_eq(hook, clp_line_profile_hook(profile));
-  ck_assert_uint_eq(hook->struct_size, sizeof(clp_hook));
-  ck_assert_str_eq(hook->name, "line_profile");
-  ck_assert(hook->malloc_preprocess && hook->malloc_postprocess);
-  ck_assert(hook->alloc_postprocess && hook->free_preprocess);
-  ck_assert(!hook->alloc_preprocess && !hook->free_postprocess);
-  ck_assert(!hook->device_free_preprocess && !hook->device_free_postprocess);
+  size_t i = 0;
+  do
+    stack[i] = addresses[i];
+  while (addresses[i++]);
+}
+
+#define AT(...) enter((const uintptr_t[]){__VA_ARGS__, 0})
+
+static void walk(clpi_frame_visitor *visitor, void *argument)
+{
+  size_t count = 0;
+  while (stack[count])
+    count++;
+  while (count-- > 0)
+    visitor(stack[count], argument);
+}
+
+/* What has no name here is called f at this line of p.c: address 7 is p.c:7:f. */
+enum { START = 101, LIBC, MAIN, AXPY, ODD, SEMICOLON, COPY, FILE_ALONE, FUNCTION_ALONE };
+static const struct {
+  uintptr_t address;
+  clpi_symbol symbol;
+} names[] = {
+    {START, {.function = "_start", .object = "a", .offset = 1}},
+    {LIBC, {.object = "libc.so.6", .offset = 0x1f2e}},
+    {MAIN, {.file = "a.c", .line = 3, .function = "main", .object = "a"}},
+    {AXPY, {.file = "a.c", .line = 4, .function = "axpy", .object = "a"}},
+    {AXPY, {.file = "a.h", .line = 5, .function = "inlined", .object = "a"}},
+    {ODD, {.file = "\x1b[2J\n\xc3\xa9.c", .line = 1, .function = "f\xc2\x9b", .object = "a"}},
+    {SEMICOLON, {.file = "c++/a;b.cc", .line = 1, .function = "operator()", .object = "a"}},
+    {COPY, {.file = "p.c", .line = 1, .function = "f", .object = "b"}},
+    {FILE_ALONE, {.file = "a.c", .line = 6, .object = "a"}},
+    {FUNCTION_ALONE, {.function = "step", .object = "libx.so.1", .offset = 0x1f}},
+};
+
+/* Without Check's assertions, which need host memory: tests take that away. */
+static clp_status show(void *session, uintptr_t address, clpi_symbol_visitor *visitor,
+                       void *argument)
+{
+  const clpi_symbol plain = {"p.c", (int)address, "f", "p", address};
+  clp_status status = CLP_SUCCESS;
+  bool is_known = false;
+  (void)session;
+  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !status; i++)
+    if (names[i].address == address) {
+      is_known = true;
+      status = visitor(&names[i].symbol, argument);
+    }
+  return is_known ? status : visitor(&plain, argument);
+}
+
+static clp_status open_session(void **session)
+{
+  *session = NULL;
+  open_sessions++;
+  return CLP_SUCCESS;
+}
+
+static void close_session(void *session)
+{
+  (void)session;
+  open_sessions--;
+}
+
+static const clpi_symbols symbols = {open_session, show, close_session, false};
+
+static void start(unsigned max_depth)
+{
+  clpt_ok(clp_line_profile_create(max_depth, &profile));
+  profile->walk = walk;
+  profile->symbols = &symbols;
+  AT(0);
+}
+
+static void setup(void)
+{
+  start(0);
+}
+
+static void teardown(void)
+{
   clp_line_profile_destroy(profile);
+  ck_assert_uint_eq(open_sessions, 0);
 }
-END_TEST
 
-START_TEST(profiles_are_apart)
+/* --- what happens in a pool, and what is written of it --- */
+
+/* A buffer of so many bytes is asked for, and the device gives some, or none. The buffer with that
+ * ID is in use from then on; 0: there is none, the request fails. */
+static void take(size_t used, size_t acquired, uint64_t id)
 {
-  clp_line_profile *one = clpt_profile(0), *other = clpt_profile(0);
-  CLPT_SET_STACK(1);
-  clpt_take(one, 10, 0);
-  CLPT_SET_STACK(2);
-  clpt_take(other, 20, 0);
-  clpt_folds(one, "p.c:1:f 10\n");
-  clpt_folds(other, "p.c:2:f 20\n");
-  clp_line_profile_destroy(one);
-  clpt_folds(other, "p.c:2:f 20\n");
-  clp_line_profile_destroy(other);
-}
-END_TEST
-
-/* --- Recording --- */
-
-/* The unrounded size is not what counts. */
-START_TEST(bytes_are_as_rounded)
-{
-  clp_line_profile *profile = clpt_profile(0);
   const clp_hook *hook = clp_line_profile_hook(profile);
-  clp_hook_event event = {.size = 1000, .mem_size = 1024};
-  CLPT_SET_STACK(1);
+  clp_hook_event event = {.size = used, .mem_size = used};
   hook->malloc_preprocess(&event, hook->user_data);
-  event = (clp_hook_event){.mem_size = 2048, .memory = 1};
-  hook->alloc_postprocess(&event, hook->user_data);
-  clpt_prints(profile, "_root (1.00KB, 2.00KB)\n"
-                       "  p.c:1:f (1.00KB, 2.00KB)\n");
-  clp_line_profile_destroy(profile);
+  if (acquired) {
+    clp_hook_event call = {.mem_size = acquired, .memory = 1};
+    hook->alloc_postprocess(&call, hook->user_data);
+  }
+  event.memory = event.buffer_id = id;
+  hook->malloc_postprocess(&event, hook->user_data);
+}
+
+static void release(uint64_t id)
+{
+  const clp_hook *hook = clp_line_profile_hook(profile);
+  clp_hook_event event = {.memory = id, .buffer_id = id};
+  hook->free_preprocess(&event, hook->user_data);
+}
+
+/* The sums have functions of their own. */
+static clp_status print(clp_line_profile_view view, FILE *file)
+{
+  return view ? clp_line_profile_print_view(profile, view, file)
+              : clp_line_profile_print(profile, file);
+}
+
+static clp_status fold(clp_line_profile_view view, FILE *file)
+{
+  return view ? clp_line_profile_write_folded_view(profile, view, file)
+              : clp_line_profile_write_folded(profile, file);
+}
+
+typedef clp_status writer(clp_line_profile_view view, FILE *file);
+
+/* For free(). */
+static char *written(writer *write, clp_line_profile_view view)
+{
+  char *text = NULL;
+  size_t length;
+  FILE *file = open_memstream(&text, &length);
+  ck_assert_ptr_nonnull(file);
+  clpt_ok(write(view, file));
+  fclose(file);
+  return text;
+}
+
+static void writes(writer *write, clp_line_profile_view view, const char *expected)
+{
+  char *text = written(write, view);
+  ck_assert_str_eq(text, expected);
+  free(text);
+}
+
+/* --- reports --- */
+
+static const struct {
+  unsigned max_depth;
+  struct {
+    size_t used, acquired;
+    uintptr_t stack[8];
+  } taken[4];
+  const char *printed, *folded;
+} reports[] = {
+    {0, {{0}}, "_root (0.00B, 0.00B)\n", ""},
+    /* Bytes count in each frame of their stack; the order is that in which frames were seen. */
+    {0,
+     {{KB, KB, {9, 5}}, {512, 512, {2}}, {2 * KB, 0, {9, 3, 4}}, {KB, 0, {9}}},
+     "_root (4.50KB, 1.50KB)\n"
+     "  p.c:9:f (4.00KB, 1.00KB)\n"
+     "    p.c:5:f (1.00KB, 1.00KB)\n"
+     "    p.c:3:f (2.00KB, 0.00B)\n"
+     "      p.c:4:f (2.00KB, 0.00B)\n"
+     "  p.c:2:f (512.00B, 512.00B)\n",
+     "p.c:9:f 1024\np.c:9:f;p.c:5:f 1024\np.c:2:f 512\np.c:9:f;p.c:3:f;p.c:4:f 2048\n"},
+    /* Calls that read the same are one line, and so is what they call; not so elsewhere. */
+    {0,
+     {{1, 0, {7, 1, 5}}, {2, 4, {7, COPY, 5}}, {8, 0, {7, COPY}}, {16, 0, {1}}},
+     "_root (27.00B, 4.00B)\n"
+     "  p.c:7:f (11.00B, 4.00B)\n"
+     "    p.c:1:f (11.00B, 4.00B)\n"
+     "      p.c:5:f (3.00B, 4.00B)\n"
+     "  p.c:1:f (16.00B, 0.00B)\n",
+     "p.c:7:f;p.c:1:f 8\np.c:7:f;p.c:1:f;p.c:5:f 3\np.c:1:f 16\n"},
+    /* Recursion, and no bytes. */
+    {0,
+     {{0, 0, {1, 1}}},
+     "_root (0.00B, 0.00B)\n  p.c:1:f (0.00B, 0.00B)\n    p.c:1:f (0.00B, 0.00B)\n",
+     ""},
+    /* A stack without frames is the root's. */
+    {0, {{KB, KB, {0}}}, "_root (1.00KB, 1.00KB)\n", "_root 1024\n"},
+    /* What starts a program or a thread is left out, but not within the program; inlined calls are
+     * frames; of a frame as much is told as is known. */
+    {0,
+     {{1, 1, {START, LIBC, LIBC, MAIN, AXPY}}, {2, 0, {LIBC, 9}}},
+     "_root (3.00B, 1.00B)\n"
+     "  a.c:3:main (1.00B, 1.00B)\n"
+     "    a.c:4:axpy (1.00B, 1.00B)\n"
+     "      a.h:5:inlined (1.00B, 1.00B)\n"
+     "  p.c:9:f (2.00B, 0.00B)\n",
+     "a.c:3:main;a.c:4:axpy;a.h:5:inlined 1\np.c:9:f 2\n"},
+    {0,
+     {{1, 0, {MAIN, LIBC, FUNCTION_ALONE, FILE_ALONE}}},
+     "_root (1.00B, 0.00B)\n"
+     "  a.c:3:main (1.00B, 0.00B)\n"
+     "    libc.so.6+0x1f2e (1.00B, 0.00B)\n"
+     "      libx.so.1+0x1f:step (1.00B, 0.00B)\n"
+     "        a.c:6:?\? (1.00B, 0.00B)\n",
+     "a.c:3:main;libc.so.6+0x1f2e;libx.so.1+0x1f:step;a.c:6:?\? 1\n"},
+    /* A name stays on its line and, where a semicolon would divide it, one frame. */
+    {0,
+     {{1, 0, {ODD, SEMICOLON}}},
+     "_root (1.00B, 0.00B)\n"
+     "  \\x1b[2J\\x0a\xc3\xa9.c:1:f\\xc2\\x9b (1.00B, 0.00B)\n"
+     "    c++/a;b.cc:1:operator() (1.00B, 0.00B)\n",
+     "\\x1b[2J\\x0a\xc3\xa9.c:1:f\\xc2\\x9b;c++/a:b.cc:1:operator() 1\n"},
+    /* The depth counts the root and inlined calls, not what starts the program; what lies deeper
+     * counts in the last line. */
+    {1, {{KB, KB, {MAIN, AXPY, 9}}}, "_root (1.00KB, 1.00KB)\n", "_root 1024\n"},
+    {3,
+     {{1, 0, {START, LIBC, LIBC, LIBC, MAIN, AXPY, 9}}},
+     "_root (1.00B, 0.00B)\n  a.c:3:main (1.00B, 0.00B)\n    a.c:4:axpy (1.00B, 0.00B)\n",
+     "a.c:3:main;a.c:4:axpy 1\n"},
+    {5,
+     {{1, 0, {START, LIBC, MAIN, AXPY, 9, 8}}},
+     "_root (1.00B, 0.00B)\n"
+     "  a.c:3:main (1.00B, 0.00B)\n"
+     "    a.c:4:axpy (1.00B, 0.00B)\n"
+     "      a.h:5:inlined (1.00B, 0.00B)\n"
+     "        p.c:9:f (1.00B, 0.00B)\n",
+     "a.c:3:main;a.c:4:axpy;a.h:5:inlined;p.c:9:f 1\n"},
+};
+
+START_TEST(stacks_become_lines)
+{
+  teardown();
+  start(reports[_i].max_depth);
+  for (int i = 0; i < 4; i++) {
+    enter(reports[_i].taken[i].stack);
+    if (reports[_i].taken[i].used || *stack)
+      take(reports[_i].taken[i].used, reports[_i].taken[i].acquired, 0);
+  }
+  for (int times = 0; times < 2; times++) { /* a report takes nothing away */
+    writes(print, CLP_VIEW_SUMS, reports[_i].printed);
+    writes(fold, CLP_VIEW_SUMS, reports[_i].folded);
+  }
 }
 END_TEST
 
-START_TEST(a_report_takes_nothing_away)
+START_TEST(sizes_read_as_cupys)
 {
-  clp_line_profile *profile = clpt_profile(0);
-  CLPT_SET_STACK(1);
-  clpt_take(profile, 1, 0);
-  clpt_folds(profile, "p.c:1:f 1\n");
-  clpt_folds(profile, "p.c:1:f 1\n");
-  clpt_take(profile, 1, 0);
-  clpt_folds(profile, "p.c:1:f 2\n");
-  clp_line_profile_destroy(profile);
-}
-END_TEST
-
-START_TEST(reset_forgets)
-{
-  clp_line_profile *profile = clpt_profile(0);
-  CLPT_SET_STACK(1, 2);
-  clpt_take(profile, 10, 20);
-  clpt_ok(clp_line_profile_reset(profile));
-  clpt_prints(profile, "_root (0.00B, 0.00B)\n");
-  CLPT_SET_STACK(3);
-  clpt_take(profile, 5, 0);
-  clpt_prints(profile, "_root (5.00B, 0.00B)\n"
-                       "  p.c:3:f (5.00B, 0.00B)\n");
-  clp_line_profile_destroy(profile);
+  static const struct {
+    uint64_t bytes;
+    const char *text;
+  } sizes[] = {
+      {1, "1.00B"},
+      {1023, "1023.00B"},
+      {1024, "1.00KB"},
+      {1536, "1.50KB"},
+      {1048575, "1024.00KB"}, /* 1023.999: still less than 1024 */
+      {1048576, "1.00MB"},
+      {1073741824, "1.00GB"},
+      {UINT64_C(1) << 40, "1.00TB"},
+      {UINT64_C(1) << 50, "1.00PB"},
+      {UINT64_C(1) << 60, "1.00EB"},
+      {UINT64_MAX, "16.00EB"},
+  };
+  for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+    char expected[64];
+    clpt_ok(clp_line_profile_reset(profile));
+    take(sizes[i].bytes, 0, 0);
+    (void)snprintf(expected, sizeof(expected), "_root (%s, 0.00B)\n", sizes[i].text);
+    writes(print, CLP_VIEW_SUMS, expected);
+  }
 }
 END_TEST
 
 START_TEST(of_a_stack_too_deep_the_outermost_frames_count)
 {
-  enum { DEPTH = 1000 };
-  static uintptr_t addresses[DEPTH];
-  clp_line_profile *profile = clpt_profile(0);
-  for (size_t i = 0; i < DEPTH; i++)
-    addresses[i] = i + 1;
-  clpt_set_stack(addresses, DEPTH);
-  clpt_take(profile, 1, 0);
-  char *text = clpt_printed(profile);
-  ck_assert_ptr_nonnull(strstr(text, "  p.c:1:f (1.00B, 0.00B)\n"));
-  ck_assert_ptr_nonnull(strstr(text, "p.c:256:f (1.00B, 0.00B)\n"));
-  ck_assert_ptr_null(strstr(text, "p.c:257:f"));
+  for (size_t i = 0; i < DEEP; i++)
+    stack[i] = 1000 + i;
+  take(1, 0, 0);
+  char *text = written(print, CLP_VIEW_SUMS);
+  ck_assert_ptr_nonnull(strstr(text, "  p.c:1000:f (1.00B, 0.00B)\n"));
+  ck_assert_ptr_nonnull(strstr(text, "p.c:1255:f (1.00B, 0.00B)\n"));
+  ck_assert_ptr_null(strstr(text, "p.c:1256:f"));
   free(text);
-  clp_line_profile_destroy(profile);
 }
 END_TEST
 
-/* --- Files --- */
+/* --- views --- */
 
-typedef clp_status writer(clp_line_profile *profile, FILE *file);
-static writer *const writers[] = {clp_line_profile_print, clp_line_profile_write_folded};
-
-START_TEST(a_full_disk_is_told)
+START_TEST(a_view_shows_the_lines_that_have_bytes_in_use)
 {
-  FILE *full = fopen("/dev/full", "w");
-  if (!full)
+  AT(1, 2);
+  take(KB, KB, 20);
+  AT(1, 3);
+  take(2 * KB, 0, 30);
+  release(20);
+  AT(1);
+  take(512, 512, 10);
+  writes(print, CLP_VIEW_NOW, "_root (2.50KB)\n  p.c:1:f (2.50KB)\n    p.c:3:f (2.00KB)\n");
+  writes(print, CLP_VIEW_PEAK,
+         "_root (3.00KB)\n  p.c:1:f (3.00KB)\n    p.c:2:f (1.00KB)\n    p.c:3:f (2.00KB)\n");
+}
+END_TEST
+
+/* Each step is a buffer at the line of its ID; 0 bytes: its release; of ID 9: a reset. */
+static const struct {
+  struct {
+    uint64_t id, bytes;
+  } steps[6];
+  const char *now, *peak;
+} cases[] = {
+    {{{1, 5}}, "p.c:1:f 5\n", "p.c:1:f 5\n"},
+    {{{1, 0}}, "", ""},                                       /* was never seen */
+    {{{1, 5}, {1, 0}, {1, 0}}, "", "p.c:1:f 5\n"},            /* released before */
+    {{{1, 5}, {1, 0}, {2, 5}}, "p.c:2:f 5\n", "p.c:1:f 5\n"}, /* the first peak */
+    {{{1, 5}, {1, 0}, {2, 6}}, "p.c:2:f 6\n", "p.c:2:f 6\n"}, /* a higher one */
+    {{{1, 5}, {1, 7}}, "p.c:1:f 7\n", "p.c:1:f 7\n"},         /* a release was not seen */
+    {{{1, 5}, {1, 3}}, "p.c:1:f 3\n", "p.c:1:f 5\n"},         /* likewise */
+    {{{1, 5}, {2, 9}, {2, 0}, {1, 0}, {2, 1}}, "p.c:2:f 1\n", "p.c:1:f 5\np.c:2:f 9\n"},
+    {{{1, UINT64_MAX}, {1, 0}, {2, 1}}, "p.c:2:f 1\n", "p.c:1:f 18446744073709551615\n"},
+    {{{1, 5}, {9, 0}}, "", ""},
+    {{{1, 5}, {9, 0}, {2, 1}, {1, 0}}, "p.c:2:f 1\n", "p.c:2:f 1\n"},
+};
+
+START_TEST(buffers_count_from_their_allocation_to_their_release)
+{
+  for (size_t i = 0; i < 6 && cases[_i].steps[i].id; i++) {
+    uint64_t id = cases[_i].steps[i].id, bytes = cases[_i].steps[i].bytes;
+    AT(id);
+    if (bytes)
+      take(bytes, 0, id);
+    else if (id == 9)
+      clpt_ok(clp_line_profile_reset(profile));
+    else
+      release(id);
+  }
+  writes(fold, CLP_VIEW_NOW, cases[_i].now);
+  writes(fold, CLP_VIEW_PEAK, cases[_i].peak);
+}
+END_TEST
+
+/* --- random programs --- */
+
+enum { STACKS = 10, IDS = 30, STEPS = 3000, TAKEN_BYTES = 1000 };
+
+/* 0 is the root's, 1 to 3 are of one frame, the others below them. */
+static const uintptr_t stacks[STACKS][3] = {{0},     {1},     {2},     {3},     {1, 14},
+                                            {2, 15}, {3, 16}, {1, 17}, {2, 18}, {3, 19}};
+
+/* Bytes in use by stack, and those of each buffer. */
+static struct {
+  uint64_t now[STACKS], at_peak[STACKS], peak;
+  struct {
+    uint64_t bytes;
+    unsigned stack;
+  } buffers[IDS + 1];
+} model;
+
+static void expect_release(uint64_t id)
+{
+  model.now[model.buffers[id].stack] -= model.buffers[id].bytes;
+  model.buffers[id].bytes = 0;
+}
+
+static void expect_take(uint64_t id, unsigned at, uint64_t bytes)
+{
+  uint64_t sum = 0;
+  expect_release(id);
+  model.buffers[id].bytes = bytes;
+  model.buffers[id].stack = at;
+  model.now[at] += bytes;
+  for (unsigned i = 0; i < STACKS; i++)
+    sum += model.now[i];
+  if (sum <= model.peak)
     return;
-  clp_line_profile *profile = clpt_profile(0);
-  CLPT_SET_STACK(1);
-  clpt_take(profile, 1, 0);
-  clpt_fails(CLP_IO_ERROR, writers[_i](profile, full));
-  ck_assert_int_eq(clp_last_error()->native_code, ENOSPC);
-  fclose(full);
-  clp_line_profile_destroy(profile);
+  model.peak = sum;
+  memcpy(model.at_peak, model.now, sizeof(model.now));
 }
-END_TEST
 
-/* What does not fit into the file's buffer fails before the flush: in each part of a line. */
-START_TEST(a_full_disk_is_told_wherever_it_fills_up)
+/* A request, with another one inside it, as an on_out_of_memory makes them. */
+static void take_with_another_inside(uint64_t id, unsigned outer, unsigned inner, uint64_t bytes)
 {
-  FILE *full = fopen("/dev/full", "w");
-  if (!full)
-    return;
-  setvbuf(full, NULL, _IONBF, 0);
-  clp_line_profile *profile = clpt_profile(0);
-  CLPT_SET_STACK(1, 2);
-  clpt_take(profile, 1, 0);
-  clpt_fails(CLP_IO_ERROR, writers[_i](profile, full));
-  clpt_set_stack(NULL, 0);
-  clpt_take(profile, 1, 0);
-  clpt_fails(CLP_IO_ERROR, writers[_i](profile, full));
-  fclose(full);
-  clp_line_profile_destroy(profile);
+  const clp_hook *hook = clp_line_profile_hook(profile);
+  clp_hook_event event = {.mem_size = bytes};
+  uint64_t inner_id = 1 + id % IDS;
+  hook->malloc_preprocess(&event, hook->user_data);
+  enter(stacks[inner]);
+  take(bytes, 0, inner_id);
+  expect_take(inner_id, inner, bytes);
+  enter(stacks[outer]);
+  event.buffer_id = id;
+  hook->malloc_postprocess(&event, hook->user_data);
+  expect_take(id, outer, bytes);
 }
-END_TEST
 
-START_TEST(a_file_that_is_only_read_is_told)
+static void step(clpt_chance *chance)
 {
-  FILE *file = fopen("/dev/null", "r");
-  clp_line_profile *profile = clpt_profile(0);
-  CLPT_SET_STACK(1);
-  clpt_take(profile, 1, 0);
-  clpt_fails(CLP_IO_ERROR, writers[_i](profile, file));
-  ck_assert_int_eq(clp_last_error()->native_code, EBADF);
-  fclose(file);
-  clp_line_profile_destroy(profile);
+  uint64_t id = 1 + clpt_chance_below(chance, IDS), kind = clpt_chance_below(chance, 1000);
+  uint64_t bytes = clpt_chance_below(chance, TAKEN_BYTES);
+  unsigned at = (unsigned)clpt_chance_below(chance, STACKS);
+  enter(stacks[at]);
+  if (kind < 450) { /* its release may not have been seen */
+    take(bytes, bytes / 2, id);
+    expect_take(id, at, bytes);
+  } else if (kind < 850) {
+    release(id);
+    expect_release(id);
+  } else if (kind < 900) {
+    take(bytes, 0, 0); /* fails */
+  } else if (kind < 999) {
+    take_with_another_inside(id, at, (unsigned)clpt_chance_below(chance, STACKS), bytes);
+  } else {
+    clpt_ok(clp_line_profile_reset(profile));
+    memset(&model, 0, sizeof(model));
+  }
+}
+
+static void check(clp_line_profile_view view, const uint64_t *expected)
+{
+  char *text = written(fold, view), *rest = text, *line;
+  uint64_t found[STACKS] = {0};
+  while ((line = strsep(&rest, "\n")) && *line) {
+    unsigned outer = 0, inner = 0;
+    unsigned at = sscanf(line, "p.c:%u:f;p.c:%u:f", &outer, &inner) == 2 ? inner - 10 : outer;
+    ck_assert_uint_lt(at, STACKS);
+    ck_assert_uint_eq(found[at], 0);
+    ck_assert_int_eq(sscanf(strchr(line, ' '), "%" SCNu64, &found[at]), 1);
+  }
+  ck_assert_mem_eq(found, expected, sizeof(found));
+  free(text);
+}
+
+START_TEST(random_programs_are_as_the_model)
+{
+  clpt_chance chance = clpt_chance_seed((unsigned)_i);
+  memset(&model, 0, sizeof(model));
+  for (unsigned i = 0; i < STEPS; i++) {
+    step(&chance);
+    if (clpt_chance_below(&chance, 8))
+      continue;
+    check(CLP_VIEW_NOW, model.now);
+    check(CLP_VIEW_PEAK, model.at_peak);
+  }
 }
 END_TEST
 
-/* --- Host memory --- */
+/* --- files --- */
+
+static writer *const writers[] = {print, fold};
+
+/* Wherever in a report it is full, at the flush or before; or it is only read. */
+START_TEST(a_file_that_takes_no_more_is_told)
+{
+  static const struct {
+    const char *path, *mode;
+    int code;
+  } files[] = {{"/dev/full", "w", ENOSPC}, {"/dev/null", "r", EBADF}};
+  AT(1, 2);
+  take(1, 0, 0);
+  for (int i = 0; i < 2; i++) {
+    FILE *file = fopen(files[i].path, files[i].mode);
+    ck_assert_ptr_nonnull(file);
+    clpt_fails(CLP_IO_ERROR, writers[_i](CLP_VIEW_SUMS, file));
+    ck_assert_int_eq(clp_last_error()->native_code, files[i].code);
+    fclose(file);
+  }
+  char *text = written(writers[_i], CLP_VIEW_SUMS), room[256];
+  for (size_t bytes = 1; bytes < strlen(text); bytes++) {
+    FILE *file = fmemopen(room, bytes, "w");
+    setvbuf(file, NULL, _IONBF, 0);
+    clpt_fails(CLP_IO_ERROR, writers[_i](CLP_VIEW_SUMS, file));
+    fclose(file);
+  }
+  free(text);
+}
+END_TEST
+
+/* --- host memory --- */
 
 START_TEST(a_profile_without_host_memory_is_not_made)
 {
   clpt_host_failures each = {0};
   while (!each.is_over) {
-    clp_line_profile *profile = (clp_line_profile *)&each;
+    clp_line_profile *made = profile;
     clpt_host_fail_next(&each);
-    clp_status status = clp_line_profile_create(0, &profile);
+    clp_status status = clp_line_profile_create(0, &made);
     if (!status)
-      clp_line_profile_destroy(profile);
+      clp_line_profile_destroy(made);
     clpt_host_check(&each, status);
-    ck_assert(!status || !profile);
+    ck_assert(!status || !made);
     ck_assert_int_eq(clpt_host_live(), 0);
   }
-  ck_assert_uint_eq(each.count, 2);
 }
 END_TEST
 
 START_TEST(a_stack_that_is_known_needs_no_host_memory)
 {
-  clp_line_profile *profile = clpt_profile(0);
-  CLPT_SET_STACK(1, 2, 3);
-  clpt_take(profile, 1, 1);
+  AT(1, 2, 3);
+  take(1, 1, 0);
   clpt_host_start(CLPT_HOST_COUNTS, 0);
   for (unsigned i = 0; i < 1000; i++)
-    clpt_take(profile, 1, 1);
+    take(1, 1, 0);
   ck_assert_uint_eq(clpt_host_stop(), 0);
-  clpt_folds(profile, "p.c:1:f;p.c:2:f;p.c:3:f 1001\n");
-  clp_line_profile_destroy(profile);
+  writes(fold, CLP_VIEW_SUMS, "p.c:1:f;p.c:2:f;p.c:3:f 1001\n");
 }
 END_TEST
 
 START_TEST(what_was_not_recorded_is_told)
 {
-  clp_line_profile *profile = clpt_profile(0);
-  CLPT_SET_STACK(1, 2);
+  AT(0);
+  take(1, 0, 1); /* makes room for the next buffer, though for no stack */
+  AT(1, 2);
   clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
-  clpt_take_buffer(profile, 1024, 2048, 7);
+  take(1024, 2048, 2);
   clpt_host_stop();
-  clpt_prints(profile, "_root (1.00KB, 2.00KB)\n"
-                       "  _unrecorded (1.00KB, 2.00KB)\n");
-  clpt_prints_view(profile, CLP_VIEW_NOW, "_root (0.00B)\n");
-  clpt_release(profile, 7);
-  clpt_take(profile, 1, 1);
-  CLPT_SET_STACK(1, 3);
-  clpt_take(profile, 512, 0);
-  clpt_prints(profile, "_root (1.50KB, 2.00KB)\n"
-                       "  p.c:1:f (513.00B, 1.00B)\n"
-                       "    p.c:2:f (1.00B, 1.00B)\n"
-                       "    p.c:3:f (512.00B, 0.00B)\n"
-                       "  _unrecorded (1.00KB, 2.00KB)\n");
-  clpt_folds(profile, "p.c:1:f;p.c:2:f 1\n"
-                      "p.c:1:f;p.c:3:f 512\n"
-                      "_unrecorded 1024\n");
+  writes(print, CLP_VIEW_SUMS, "_root (1.00KB, 2.00KB)\n  _unrecorded (1.00KB, 2.00KB)\n");
+  writes(print, CLP_VIEW_NOW, "_root (1.00KB)\n  _unrecorded (1.00KB)\n");
+  release(2);
+  take(1, 1, 0);
+  writes(fold, CLP_VIEW_SUMS, "_root 1\np.c:1:f;p.c:2:f 1\n_unrecorded 1024\n");
+  writes(fold, CLP_VIEW_NOW, "_root 1\n");
+  writes(fold, CLP_VIEW_PEAK, "_root 1\n_unrecorded 1024\n");
   clpt_ok(clp_line_profile_reset(profile));
-  clpt_prints(profile, "_root (0.00B, 0.00B)\n");
-  clp_line_profile_destroy(profile);
+  writes(print, CLP_VIEW_SUMS, "_root (0.00B, 0.00B)\n");
 }
 END_TEST
 
-START_TEST(what_was_not_recorded_may_be_in_use)
+/* Each allocation fails in turn: the bytes are the stack's or unrecorded, in use or not, and what
+ * was there stays. */
+START_TEST(a_request_without_host_memory_loses_nothing)
 {
-  clp_line_profile *profile = clpt_profile(0);
-  clpt_set_stack(NULL, 0);
-  clpt_take_buffer(profile, 1, 0, 1); /* makes room for the next one, though for no stack */
-  CLPT_SET_STACK(1, 2);
-  clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
-  clpt_take_buffer(profile, 1024, 0, 2);
-  clpt_host_stop();
-  clpt_prints_view(profile, CLP_VIEW_NOW, "_root (1.00KB)\n  _unrecorded (1.00KB)\n");
-  clpt_release(profile, 2);
-  clpt_folds_view(profile, CLP_VIEW_NOW, "_root 1\n");
-  clpt_folds_view(profile, CLP_VIEW_PEAK, "_root 1\n_unrecorded 1024\n");
-  clp_line_profile_destroy(profile);
+  const char *const sums[] = {"p.c:1:f 5\np.c:1:f;p.c:2:f 7\n", "p.c:1:f 5\n_unrecorded 7\n"};
+  bool has_failed = true;
+  for (unsigned long nth = 0; has_failed; nth++) {
+    teardown();
+    setup();
+    AT(1);
+    take(5, 0, 1);
+    for (size_t i = 0; i < 62; i++) /* fills the first table */
+      stack[i] = i + 2;
+    stack[62] = 0;
+    take(0, 0, 0);
+    AT(1, 2);
+    clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
+    take(7, 0, 2);
+    clpt_host_stop();
+    has_failed = clpt_host_failed();
+    char *text = written(fold, CLP_VIEW_SUMS), *now = written(fold, CLP_VIEW_NOW);
+    ck_assert(strcmp(text, sums[0]) == 0 || (has_failed && strcmp(text, sums[1]) == 0));
+    ck_assert(strcmp(now, text) == 0 || (has_failed && strcmp(now, "p.c:1:f 5\n") == 0));
+    free(text);
+    free(now);
+    ck_assert(has_failed || nth >= 2);
+  }
 }
 END_TEST
 
 START_TEST(a_report_without_host_memory_says_so)
 {
-  clp_line_profile *profile = clpt_profile(0);
-  char text[512], before[512];
-  CLPT_SET_STACK(1, 2, 3);
-  clpt_take(profile, 1, 0);
+  char text[512];
+  AT(1, 2, 3, AXPY);
+  take(1, 0, 0);
   clpt_host_failures each = {.may_do_without = true};
   while (!each.is_over) {
     FILE *file = fmemopen(text, sizeof(text), "w");
     (void)fputs("", file);
     clpt_host_fail_next(&each);
-    clpt_host_check(&each, writers[_i](profile, file));
+    clpt_host_check(&each, writers[_i](CLP_VIEW_SUMS, file));
     fclose(file);
     ck_assert_int_eq(clpt_host_live(), 0);
-    ck_assert_uint_eq(clpt_open_sessions, 0);
+    ck_assert_uint_eq(open_sessions, 0);
   }
   ck_assert_uint_ge(each.count, 8);
-  FILE *file = fmemopen(before, sizeof(before), "w");
-  clpt_ok(writers[_i](profile, file));
-  fclose(file);
-  ck_assert_str_eq(text, before);
-  clp_line_profile_destroy(profile);
+  writes(writers[_i], CLP_VIEW_SUMS, text);
 }
 END_TEST
 
-static clp_status no_session(void **session)
+/* --- threads --- */
+
+enum { RECORDERS = 6, LINES = 40 };
+
+/* Stacks of two frames: the recorder's number, and one of many that all recorders share. */
+static void record(clpt_worker *self)
 {
-  (void)session;
-  return clp_set_last_error(CLP_OUT_OF_HOST_MEMORY, 0, "no session");
+  AT(1000 + self->number);
+  stack[2] = 0;
+  for (unsigned i = 0; i < self->rounds; i++) {
+    stack[1] = 1 + clpt_chance_below(&self->chance, LINES);
+    uint64_t id = self->number * LINES + stack[1]; /* another recorder's is another one */
+    take(2, 1, id);
+    if (i + LINES < self->rounds && i % 3)
+      release(id);
+  }
 }
 
-START_TEST(a_source_of_names_that_fails_ends_the_report)
+static void report(clpt_worker *self)
 {
-  static const clpi_symbols none = {.open = no_session};
-  clp_line_profile *profile = clpt_profile(0);
-  profile->symbols = &none;
-  clpt_fails(CLP_OUT_OF_HOST_MEMORY, writers[_i](profile, stdout));
-  clpt_message_has("no session");
-  clp_line_profile_destroy(profile);
+  for (unsigned i = 0; i < self->rounds / 20 + 1; i++) {
+    char *text = NULL;
+    size_t length;
+    FILE *file = open_memstream(&text, &length);
+    clp_status status = print(i % 3, file);
+    if (!status)
+      status = fold(i % 3, file);
+    fclose(file);
+    if (status)
+      clpt_note_failure(self, "a report", status);
+    else if (strncmp(text, "_root (", 7) != 0 || text[length - 1] != '\n')
+      clpt_wrong(self, "no whole report: %s", text);
+    free(text);
+  }
+}
+
+static void reset(clpt_worker *self)
+{
+  for (unsigned i = 0; i < self->rounds / 5; i++)
+    if (clp_line_profile_reset(profile))
+      clpt_wrong(self, "%s", clp_last_error()->message);
+}
+
+static void run(const clpt_work *work, unsigned kinds, unsigned count, unsigned rounds)
+{
+  clpt_workers all;
+  clpt_workers_start(&all, count, work, kinds, rounds, NULL);
+  clpt_workers_join(&all);
+}
+
+/* All is counted; then others report and reset; then the walker and the names are the real ones. */
+START_TEST(threads)
+{
+  static const clpt_work work[] = {record, record, report, record, reset};
+  unsigned rounds = clpt_iterations(20000);
+  run(work, 1, RECORDERS, rounds);
+  char *text = written(print, CLP_VIEW_SUMS);
+  for (unsigned i = 0; i < RECORDERS; i++) {
+    double kilobytes = 2.0 * rounds / KB;
+    char expected[64];
+    (void)snprintf(expected, sizeof(expected), "p.c:%u:f (%.2fKB", 1000 + i, kilobytes);
+    ck_assert_msg(strstr(text, expected), "no %s in %s", expected, text);
+  }
+  free(text);
+  run(work, 5, 10, clpt_iterations(4000));
+  clpt_ok(clp_line_profile_reset(profile));
+  profile->walk = clpi_walk_stack;
+  profile->symbols = &clpi_process_symbols;
+  run(work + 1, 2, 4, clpt_iterations(60));
 }
 END_TEST
+
+#define ROWS(table) ((int)(sizeof(table) / sizeof((table)[0])))
 
 CLPT_MAIN("line profile", clpt_run)
 {
-  const int kinds = sizeof(writers) / sizeof(writers[0]);
-  TCase *arguments = clpt_case(suite, "arguments");
-  tcase_add_test(arguments, the_hook_has_the_callbacks_that_record);
-  tcase_add_test(arguments, profiles_are_apart);
-  TCase *recording = clpt_case(suite, "recording");
-  tcase_add_test(recording, bytes_are_as_rounded);
-  tcase_add_test(recording, a_report_takes_nothing_away);
-  tcase_add_test(recording, reset_forgets);
-  tcase_add_test(recording, of_a_stack_too_deep_the_outermost_frames_count);
-  TCase *files = clpt_case(suite, "files");
-  tcase_add_loop_test(files, a_full_disk_is_told, 0, kinds);
-  tcase_add_loop_test(files, a_full_disk_is_told_wherever_it_fills_up, 0, kinds);
-  tcase_add_loop_test(files, a_file_that_is_only_read_is_told, 0, kinds);
-  TCase *host = clpt_case(suite, "host memory");
-  tcase_add_test(host, a_profile_without_host_memory_is_not_made);
-  tcase_add_test(host, a_stack_that_is_known_needs_no_host_memory);
-  tcase_add_test(host, what_was_not_recorded_is_told);
-  tcase_add_test(host, what_was_not_recorded_may_be_in_use);
-  tcase_add_loop_test(host, a_report_without_host_memory_says_so, 0, kinds);
-  tcase_add_loop_test(host, a_source_of_names_that_fails_ends_the_report, 0, kinds);
+  TCase *tests = clpt_case(suite, "made-up stacks");
+  tcase_add_checked_fixture(tests, setup, teardown);
+  tcase_add_loop_test(tests, stacks_become_lines, 0, ROWS(reports));
+  tcase_add_test(tests, sizes_read_as_cupys);
+  tcase_add_test(tests, of_a_stack_too_deep_the_outermost_frames_count);
+  tcase_add_test(tests, a_view_shows_the_lines_that_have_bytes_in_use);
+  tcase_add_loop_test(tests, buffers_count_from_their_allocation_to_their_release, 0, ROWS(cases));
+  tcase_add_loop_test(tests, random_programs_are_as_the_model, 0, 20);
+  tcase_add_loop_test(tests, a_file_that_takes_no_more_is_told, 0, ROWS(writers));
+  tcase_add_test(tests, a_profile_without_host_memory_is_not_made);
+  tcase_add_test(tests, a_stack_that_is_known_needs_no_host_memory);
+  tcase_add_test(tests, what_was_not_recorded_is_told);
+  tcase_add_test(tests, a_request_without_host_memory_loses_nothing);
+  tcase_add_loop_test(tests, a_report_without_host_memory_says_so, 0, ROWS(writers));
+  tcase_add_test(tests, threads);
 }

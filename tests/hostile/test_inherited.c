@@ -19,6 +19,7 @@ static clp_memory memory;
 static clp_line_profile *profile;
 static clp_hook hook = {.struct_size = sizeof(hook), .name = "none"};
 
+/* What the child is given: nothing. */
 static clp_pool_stats stats = CLP_POOL_STATS_INIT;
 static clp_bin_stats bin_stats = CLP_BIN_STATS_INIT;
 static clp_arena_stats arena_stats = CLP_ARENA_STATS_INIT;
@@ -29,7 +30,7 @@ static clp_pool *no_pool;
 static clp_allocator *no_allocator;
 
 /* A call in the child comes to this, and if it fails the message says why. */
-#define REQUIRE(expected, call)                                                                    \
+#define GIVES(expected, call)                                                                      \
   do {                                                                                             \
     (void)clp_set_last_error(CLP_SUCCESS, 0, "");                                                  \
     if ((call) != (expected) || clp_last_error()->status != (expected) ||                          \
@@ -39,43 +40,46 @@ static clp_allocator *no_allocator;
     }                                                                                              \
   } while (0)
 
+#define REFUSES(call)  GIVES(CLP_NOT_SUPPORTED, call)
+#define SUCCEEDS(call) GIVES(CLP_SUCCESS, call)
+
 static void call_all(void)
 {
-  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_allocate(pool, BYTES, &no_buffer));
-  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_allocate(pool, 0, &no_buffer));
-  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_allocate_on(pool, BYTES, &count, &no_buffer));
-  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_free_held(pool));
-  REQUIRE(CLP_SUCCESS, clp_free_all_held());
-  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_trim_idle(pool, 0));
-  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_stop_holding(pool));
-  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_trim_to(pool, 0));
-  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_set_limit(pool, BYTES));
-  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_set_limit_fraction(pool, 0.5));
-  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_get_stats(pool, &stats));
-  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_reset_peaks(pool));
-  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_get_bins(pool, NULL, 0, &count));
-  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_get_bin_stats(pool, 0, &bin_stats));
-  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_forget_stream(pool, &count));
-  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_mark_stream(pool, &count));
-  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_add_hook(pool, &hook));
-  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_remove_hook(pool, &hook));
-  REQUIRE(CLP_NOT_SUPPORTED, clp_buffer_record_use(buffer, &count));
-  REQUIRE(CLP_NOT_SUPPORTED, clp_buffer_bind(buffer, &count));
-  REQUIRE(CLP_NOT_SUPPORTED, clp_buffer_unbind(buffer));
-  REQUIRE(CLP_NOT_SUPPORTED, clp_pool_create(device, NULL, &no_pool));
-  REQUIRE(CLP_NOT_SUPPORTED, clp_arena_allocator_create(device, NULL, &no_allocator));
-  REQUIRE(CLP_NOT_SUPPORTED, clp_allocator_allocate(device, BYTES, &no_memory));
-  REQUIRE(CLP_NOT_SUPPORTED, clp_arena_get_stats(arena, &arena_stats));
-  REQUIRE(CLP_NOT_SUPPORTED, clp_arena_reserve(arena, 0));
-  REQUIRE(CLP_NOT_SUPPORTED, clp_arena_dump(arena, stdout));
-  REQUIRE(CLP_NOT_SUPPORTED, clp_line_profile_print(profile, stdout));
-  REQUIRE(CLP_NOT_SUPPORTED, clp_line_profile_write_folded(profile, stdout));
-  REQUIRE(CLP_NOT_SUPPORTED, clp_line_profile_print_view(profile, CLP_VIEW_NOW, stdout));
-  REQUIRE(CLP_NOT_SUPPORTED, clp_line_profile_reset(profile));
-  REQUIRE(CLP_SUCCESS, clp_allocator_free(device, memory, BYTES));
-  REQUIRE(CLP_SUCCESS, clp_buffer_release_on(buffer, &count));
-  REQUIRE(CLP_SUCCESS, clp_buffer_release(buffer));
-  REQUIRE(CLP_SUCCESS, clp_buffer_release(buffer));
+  REFUSES(clp_pool_allocate(pool, BYTES, &no_buffer));
+  REFUSES(clp_pool_allocate(pool, 0, &no_buffer));
+  REFUSES(clp_pool_allocate_on(pool, BYTES, &count, &no_buffer));
+  REFUSES(clp_pool_free_held(pool));
+  SUCCEEDS(clp_free_all_held());
+  REFUSES(clp_pool_trim_idle(pool, 0));
+  REFUSES(clp_pool_stop_holding(pool));
+  REFUSES(clp_pool_trim_to(pool, 0));
+  REFUSES(clp_pool_set_limit(pool, BYTES));
+  REFUSES(clp_pool_set_limit_fraction(pool, 0.5));
+  REFUSES(clp_pool_get_stats(pool, &stats));
+  REFUSES(clp_pool_reset_peaks(pool));
+  REFUSES(clp_pool_get_bins(pool, NULL, 0, &count));
+  REFUSES(clp_pool_get_bin_stats(pool, 0, &bin_stats));
+  REFUSES(clp_pool_forget_stream(pool, &count));
+  REFUSES(clp_pool_mark_stream(pool, &count));
+  REFUSES(clp_pool_add_hook(pool, &hook));
+  REFUSES(clp_pool_remove_hook(pool, &hook));
+  REFUSES(clp_buffer_record_use(buffer, &count));
+  REFUSES(clp_buffer_bind(buffer, &count));
+  REFUSES(clp_buffer_unbind(buffer));
+  REFUSES(clp_pool_create(device, NULL, &no_pool));
+  REFUSES(clp_arena_allocator_create(device, NULL, &no_allocator));
+  REFUSES(clp_allocator_allocate(device, BYTES, &no_memory));
+  REFUSES(clp_arena_get_stats(arena, &arena_stats));
+  REFUSES(clp_arena_reserve(arena, 0));
+  REFUSES(clp_arena_dump(arena, stdout));
+  REFUSES(clp_line_profile_print(profile, stdout));
+  REFUSES(clp_line_profile_write_folded(profile, stdout));
+  REFUSES(clp_line_profile_print_view(profile, CLP_VIEW_NOW, stdout));
+  REFUSES(clp_line_profile_reset(profile));
+  SUCCEEDS(clp_allocator_free(device, memory, BYTES));
+  SUCCEEDS(clp_buffer_release_on(buffer, &count));
+  SUCCEEDS(clp_buffer_release(buffer));
+  SUCCEEDS(clp_buffer_release(buffer));
 }
 
 /* So that the thread has a shard in every pool. */
@@ -84,15 +88,15 @@ static void use_own_pool(void)
   clp_allocator *own;
   clp_pool *its;
 
-  REQUIRE(CLP_SUCCESS, clp_host_allocator_create(0, &own));
-  REQUIRE(CLP_SUCCESS, clp_pool_create(own, NULL, &its));
-  REQUIRE(CLP_SUCCESS, clp_pool_allocate(its, BYTES, &no_buffer));
-  REQUIRE(CLP_SUCCESS, clp_buffer_release(no_buffer));
+  SUCCEEDS(clp_host_allocator_create(0, &own));
+  SUCCEEDS(clp_pool_create(own, NULL, &its));
+  SUCCEEDS(clp_pool_allocate(its, BYTES, &no_buffer));
+  SUCCEEDS(clp_buffer_release(no_buffer));
   clp_pool_release(its);
   clp_allocator_release(own);
 }
 
-static int use_and_give_up(void)
+static int be_child(void)
 {
   use_own_pool();
   call_all();
@@ -115,40 +119,28 @@ static void touch(clpt_device *touched, clpt_call call, size_t bytes)
   _exit(EXIT_FAILURE); /* no device is called */
 }
 
-/* As another thread of the parent might have, at that moment. */
-static void lock_all(void)
-{
-  pthread_mutex_lock(&pool->shards.lock);
-}
-
-static void unlock_all(void)
-{
-  pthread_mutex_unlock(&pool->shards.lock);
-}
-
 START_TEST(nothing_of_the_parents_is_used_or_waited_for)
 {
   int status = -1;
   clpt_rig rig;
-  clpt_rig_start(&rig);
+  clpt_device_init_split(&rig.device);
+  clpt_rig_start_with(&rig, NULL);
   device = rig.allocator;
   pool = rig.pool;
-  clpt_ok(clp_host_allocator_create(0, &no_allocator));
-  clpt_ok(clp_arena_allocator_create(no_allocator, NULL, &arena));
-  clp_allocator_release(no_allocator);
+  clpt_ok(clp_arena_allocator_create(device, NULL, &arena));
   clpt_ok(clp_line_profile_create(0, &profile));
   if (_i)
     clpt_ok(clp_hook_push(clp_line_profile_hook(profile)));
   buffer = clpt_allocate(pool, BYTES);
   clpt_hold(pool, BYTES, 3);
   memory = clpt_memory(device, BYTES);
-  lock_all();
+  pthread_mutex_lock(&pool->shards.lock); /* as another thread might have, at that moment */
   pid_t child = fork();
   if (child == 0) {
     rig.device.on_call = touch;
-    _exit(use_and_give_up());
+    _exit(be_child());
   }
-  unlock_all();
+  pthread_mutex_unlock(&pool->shards.lock);
   ck_assert_int_eq(waitpid(child, &status, 0), child);
   ck_assert_int_eq(status, 0);
   if (_i)
@@ -163,6 +155,6 @@ END_TEST
 
 CLPT_MAIN("inherited", clpt_run_apart)
 {
-  TCase *tests = clpt_case(suite, "children");
-  tcase_add_loop_test(tests, nothing_of_the_parents_is_used_or_waited_for, 0, 2);
+  tcase_add_loop_test(clpt_case(suite, "children"), nothing_of_the_parents_is_used_or_waited_for, 0,
+                      2);
 }

@@ -7,6 +7,7 @@
 set -eu
 
 command -v bash >/dev/null || skip "bash is missing"
+top_srcdir=$(cd "$top_srcdir" && pwd)
 PATH=$(cd "$top_builddir" && pwd)/tools:$PATH
 [ "$(command -v clpool)" = "${PATH%%:*}/clpool" ] || broken "tools/clpool is missing"
 
@@ -24,99 +25,72 @@ function=${function#*-F }
 printf '%s\n' "${COMPREPLY[@]+"${COMPREPLY[@]}"}" | LC_ALL=C sort | paste -sd ' '
 END
 
-# completes ANSWERS WORD...: the answers to the words after "clpool".
-completes() {
-  wanted=$1
-  shift
-  found=$(cd "$house_tmp/files" &&
-    bash --norc "$house_tmp/complete.bash" "$top_srcdir" clpool "$@" 2>"$house_tmp/err") ||
-    fail "clpool $*: $(cat "$house_tmp/err")"
-  [ "$found" = "$wanted" ] || fail "clpool $*: \"$found\", not \"$wanted\""
-  [ ! -s "$house_tmp/err" ] || fail "clpool $*: said $(cat "$house_tmp/err")"
-  checks=$((checks + 1))
-}
+mkdir -p "$house_tmp/files/traces"
+cd "$house_tmp/files"
+touch trace.csv "a trace.csv" "m y.csv"
+cost=$(basename "$(find "$top_srcdir"/tools/costs -name '*.csv' | sort | head -n 1)" .csv)
 
-checks=0
-top_srcdir=$(cd "$top_srcdir" && pwd)
-mkdir "$house_tmp/files" "$house_tmp/files/traces"
-: >"$house_tmp/files/trace.csv"
-: >"$house_tmp/files/a trace.csv"
-allocators='cl-deferred cl-immediate cl-svm cuda-async host simulated'
+# Each line: the words after "clpool", the last at the cursor ("" if it is empty), and the answers.
+# Commands; options, before the trace and after it; values, in a word of their own, behind "=" that
+# is one, and in one word; files: traces, and what options name.
+lines=0
+while IFS='|' read -r words answers; do
+  eval "set -- clpool $words"
+  found=$(bash --norc "$house_tmp/complete.bash" "$top_srcdir" "$@" 2>&1)
+  [ "$found" = "$answers" ] || fail "$words: \"$found\", not \"$answers\""
+  lines=$((lines + 1))
+done <<END
+""|bench help info record replay report run tune
+re|record replay report
+help ""|bench info record replay report run tune
+help t|tune
+help tune ""|
+nonsense|
+-|--help --version
+info --|--help --json
+info ""|
+replay --l|--leading-bits= --lenient --limit=
+replay trace.csv --l|--leading-bits= --lenient --limit=
+record --|--help --output= --stacks
+run --|--help --hold= --leading-bits= --limit= --report
+tune run.1.csv run.2.csv --l|--lenient --limit=
+report -o|-o
+nonsense --|
+replay --allocator ""|cl-deferred cl-immediate cl-svm cuda-async host simulated
+replay --allocator = cl|cl-deferred cl-immediate cl-svm
+replay --allocator=cl|--allocator=cl-deferred --allocator=cl-immediate --allocator=cl-svm
+tune --allocator ""|cl-deferred cl-immediate cl-svm cuda-async host
+replay --scale = a|auto
+replay --limit = ""|
+replay --limit ""|
+tune --cost = $cost|$cost
+tune tr|trace.csv traces
+report a|a trace.csv
+record -o new.csv t|trace.csv traces
+report --perfetto = t|trace.csv traces
+tune --plot=t|--plot=trace.csv --plot=traces
+tune trace.csv -o t|trace.csv traces
+tune --cost m|m y.csv
+bench ""|
+run t|trace.csv traces
+END
 
-# Commands.
-completes 'bench help info record replay report run tune' ''
-completes 'record replay report' re
-completes 'bench info record replay report run tune' help ''
-completes 'tune' help t
-completes '' help tune ''
-completes '' nonsense
-completes '--help --version' -
-completes '--version' --v
-
-# Options, before the trace and after it.
-completes '--help --json' info --
-completes '' info ''
-completes '--leading-bits= --lenient --limit=' replay --l
-completes '--leading-bits= --lenient --limit=' replay trace.csv --l
-completes '--help --output= --stacks' record --
-completes '--help --hold= --leading-bits= --limit= --report' run --
-completes '--leading-bits= --limit=' run --l
-completes '--arena' replay --ar
-completes '--allocator=' tune --a
-completes '--lenient --limit=' tune run.1.csv run.2.csv --l
-completes '-o' report -o
-completes '' nonsense --
-
-# Values, in a word of their own, behind "=" that is one, and in one word.
-completes "$allocators" replay --allocator ''
-completes "$allocators" replay --allocator =
-completes 'cl-deferred cl-immediate cl-svm' replay --allocator = cl
-completes '--allocator=cl-deferred --allocator=cl-immediate --allocator=cl-svm' \
-  replay --allocator=cl
-completes "${allocators% simulated}" tune --allocator ''
-completes "${allocators% simulated}" bench --allocator = ''
-completes 'auto' replay --scale = a
-completes '' replay --limit = ''
-completes '' replay --limit ''
-completes '' replay --arena = ''
-for costs in "$top_srcdir"/tools/costs/*.csv; do
-  known=$(basename "$costs" .csv)
-  completes "$known" tune --cost = "$known"
-done
-
-# Files: traces, and what options name.
-completes 'a trace.csv trace.csv traces' tune ''
-completes 'trace.csv traces' replay --arena tr
-completes 'a trace.csv' report a
-completes 'trace.csv traces' record -o t
-completes 'trace.csv traces' record -o new.csv t
-completes 'trace.csv traces' report -o t
-completes 'trace.csv traces' report --perfetto = t
-completes '--plot=trace.csv --plot=traces' tune --plot=t
-completes 'trace.csv traces' tune trace.csv -o t
-: >"$house_tmp/files/m y.csv"
-completes 'm y.csv' tune --cost m
-completes 'm y.csv' bench -o m
-completes '' bench ''
-completes 'trace.csv traces' run t
-
-# fish_completes ANSWERS WORDS: the answers of fish to "clpool WORDS".
-fish_completes() {
-  # shellcheck disable=SC2016 # fish expands them
-  found=$(cd "$house_tmp/files" && HOME=$house_tmp fish --no-config -c '
-    source $argv[1]; complete -C "clpool $argv[2]" | string replace -r "\t.*" ""' \
-    "$top_srcdir/tools/clpool.fish" "$2" | LC_ALL=C sort | paste -sd ' ')
-  [ "$found" = "$1" ] || fail "fish, clpool $2: \"$found\", not \"$1\""
-  checks=$((checks + 1))
-}
-
+# The words, and what fish answers.
 if command -v fish >/dev/null; then
-  fish_completes 'record replay report' re
-  fish_completes '--leading-bits= --lenient --limit=' 'replay --l'
-  fish_completes '--allocator=cuda-async' 'replay --allocator=cu'
-  fish_completes 'cuda-async' 'replay --allocator cu'
-  fish_completes '--plot=trace.csv --plot=traces/' 'tune --plot=tr'
-  fish_completes 'trace.csv traces/' 'report tra'
+  while IFS='|' read -r words answers; do
+    # shellcheck disable=SC2016 # fish expands them
+    found=$(HOME=$house_tmp fish --no-config -c '
+      source $argv[1]; complete -C "clpool $argv[2]" | string replace -r "\t.*" ""' \
+      "$top_srcdir/tools/clpool.fish" "$words" </dev/null | LC_ALL=C sort | paste -sd ' ')
+    [ "$found" = "$answers" ] || fail "fish, clpool $words: \"$found\", not \"$answers\""
+    lines=$((lines + 1))
+  done <<END
+re|record replay report
+replay --l|--leading-bits= --lenient --limit=
+replay --allocator=cu|--allocator=cuda-async
+replay --allocator cu|cuda-async
+tune --plot=tr|--plot=trace.csv --plot=traces/
+report tra|trace.csv traces/
+END
 fi
-
-echo "$checks lines"
+echo "$lines lines"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls of a random program. */
+/* The calls of a random program that are about pools, the device and time. */
 #include "model.h"
-
-#include <clpool/arena.h>
-#include <stdlib.h>
 
 /* The callback on_out_of_memory: releases a buffer, while the program has some to spare. */
 bool model_release_some(clp_pool *pool, size_t bytes, void *user_data)
@@ -16,92 +13,93 @@ bool model_release_some(clp_pool *pool, size_t bytes, void *user_data)
   for (unsigned slot = 0; !is_released && it->spares > 0 && slot < MODEL_SLOTS; slot++)
     if (it->slots[slot].buffer) {
       it->spares--;
-      model_release(it, slot, -1);
+      model_do_release(it, &(model_call){.slot = slot, .stream = -1});
       is_released = true;
     }
   model_set_outside(false);
   return is_released;
 }
 
-static void set_limit(model *it, unsigned pool, size_t bytes)
+void model_do_limit(model *it, const model_call *call)
 {
-  it->can_run_out = it->can_run_out || bytes > 0;
-  model_require(it, MODEL_LIBRARY(clp_pool_set_limit(it->pools[pool].pool, bytes)) == CLP_SUCCESS);
-  model_require(it, clp_pool_get_limit(it->pools[pool].pool) == bytes);
+  clp_pool *pool = it->pools[call->pool].pool;
+  it->can_run_out = it->can_run_out || call->value > 0;
+  REQUIRE(!LIB(clp_pool_set_limit(pool, call->value)));
+  REQUIRE(clp_pool_get_limit(pool) == call->value);
 }
 
 /* Room for one more block of that size when nothing is held, or for a byte less; of the bin's size,
  * or of the one that serves where that is refused. */
-static void fit_limit(model *it, const model_call *call)
+void model_do_fit_limit(model *it, const model_call *call)
 {
   clp_pool_stats stats = model_stats(it, call->pool);
-  size_t block = call->slot < 2 ? model_block_bytes(it, call->pool, call->value)
-                                : model_least_bytes(it, call->pool, call->value);
-  set_limit(it, call->pool, stats.managed_bytes - stats.held_bytes + block - call->slot % 2);
+  model_call limit = *call;
+  limit.value = stats.managed_bytes - stats.held_bytes - call->slot % 2 +
+                (call->slot < 2 ? model_block_bytes(it, call->pool, call->value)
+                                : model_least_bytes(it, call->pool, call->value));
+  model_do_limit(it, &limit);
 }
 
-static void free_held(model *it, unsigned pool)
+void model_do_free_held(model *it, const model_call *call)
 {
-  clp_status status = MODEL_LIBRARY(clp_pool_free_held(it->pools[pool].pool));
+  clp_status status = LIB(clp_pool_free_held(it->pools[call->pool].pool));
   model_require_success(it, status);
-  model_require(it, status || model_stats(it, pool).held_blocks == 0);
+  REQUIRE(status || model_stats(it, call->pool).held_blocks == 0);
 }
 
-static void trim(model *it, unsigned pool, size_t bytes)
+void model_do_trim(model *it, const model_call *call)
 {
   it->phase = MODEL_TRIMS;
-  it->phase_pool = pool;
-  it->phase_bytes = bytes;
-  clp_status status = MODEL_LIBRARY(clp_pool_trim_to(it->pools[pool].pool, bytes));
+  it->phase_pool = call->pool;
+  it->phase_bytes = call->value;
+  clp_status status = LIB(clp_pool_trim_to(it->pools[call->pool].pool, call->value));
   it->phase = MODEL_IDLE;
-  clp_pool_stats stats = model_stats(it, pool);
+  clp_pool_stats stats = model_stats(it, call->pool);
   model_require_success(it, status);
-  model_require(it, status || stats.managed_bytes <= bytes || stats.held_blocks == 0);
+  REQUIRE(status || stats.managed_bytes <= call->value || stats.held_blocks == 0);
+  if (!status)
+    model_check_trimmed(it, call->value);
 }
 
-static void stop_holding(model *it, unsigned pool)
+void model_do_stop_holding(model *it, const model_call *call)
 {
-  clp_status status = MODEL_LIBRARY(clp_pool_stop_holding(it->pools[pool].pool));
-  model_require_success(it, status);
-  it->pools[pool].is_stopped = true;
-  model_held_drop(it, pool);
+  model_pool *at = &it->pools[call->pool];
+  model_require_success(it, LIB(clp_pool_stop_holding(at->pool)));
+  at->is_stopped = true;
+  model_held_drop(it, call->pool);
 }
 
-static void reset_peaks(model *it, unsigned pool)
+void model_do_reset_peaks(model *it, const model_call *call)
 {
-  model_pool *at = &it->pools[pool];
-  model_require(it, MODEL_LIBRARY(clp_pool_reset_peaks(at->pool)) == CLP_SUCCESS);
-  clp_pool_stats stats = model_stats(it, pool);
-  model_require(it, stats.peak_managed_bytes == stats.managed_bytes);
-  model_require(it, stats.peak_active_bytes == stats.active_bytes);
+  model_pool *at = &it->pools[call->pool];
+  REQUIRE(!LIB(clp_pool_reset_peaks(at->pool)));
+  clp_pool_stats stats = model_stats(it, call->pool);
+  REQUIRE(stats.peak_managed_bytes == stats.managed_bytes);
+  REQUIRE(stats.peak_active_bytes == stats.active_bytes);
   at->peak_active = stats.active_bytes;
   at->peak_managed = stats.managed_bytes;
 }
 
-static void replace_pool(model *it, unsigned pool)
+void model_do_replace_pool(model *it, const model_call *call)
 {
   it->device.failing = 0; /* what an ending pool cannot give back is lost */
-  model_hooks_end(it, (int)pool);
-  model_end_pool(it, pool);
-  model_make_pool(it, pool);
+  model_hooks_end(it, (int)call->pool);
+  model_end_pool(it, call->pool);
+  model_make_pool(it, call->pool);
 }
 
-static void dump(model *it)
+void model_do_hook(model *it, const model_call *call)
 {
-  if (!it->config->arena)
-    return;
-  char *text = NULL;
-  size_t length = 0;
-  FILE *file = open_memstream(&text, &length);
-  clp_status status = file ? clp_arena_dump(it->allocator, file) : CLP_IO_ERROR;
-  model_require_success(it, status);
-  (void)fclose(file);
-  model_require(it, length > 2 && text[0] == '{');
-  free(text);
+  model_hook_toggle(it, call->slot, call->stream < 0 ? (int)call->pool : -1);
+}
+
+void model_do_spare(model *it, const model_call *call)
+{
+  it->spares = (unsigned)call->value;
 }
 
 /* Several calls of the device fail at once, after `slot` that succeed and `pool` times. */
-static void make_fail(model *it, const model_call *call)
+void model_do_fail(model *it, const model_call *call)
 {
   if (!it->is_fake)
     return;
@@ -111,103 +109,45 @@ static void make_fail(model *it, const model_call *call)
   it->may_fail = true;
 }
 
-static void pass_time(model *it, const model_call *call)
+void model_do_heal(model *it, const model_call *call)
+{
+  (void)call;
+  it->device.failing = 0;
+}
+
+void model_do_step(model *it, const model_call *call)
 {
   clpt_chance chance = clpt_chance_seed(call->slot);
-  if (!it->has_streams)
-    return;
-  if (call->verb == MODEL_run)
-    clpt_late_run(&it->device, it->streams[call->stream]);
-  if (call->verb == MODEL_finish)
-    clpt_late_finish(&it->device, it->streams[call->stream]);
-  if (call->verb == MODEL_finish_all)
-    clpt_late_run_all(&it->device);
-  for (size_t i = 0; call->verb == MODEL_step && i < call->value; i++)
+  for (size_t i = 0; it->has_streams && i < call->value; i++)
     if (!clpt_late_step_any(&it->device, &chance))
-      break;
+      return;
 }
 
-static void call_buffer(model *it, const model_call *call)
+void model_do_run(model *it, const model_call *call)
 {
-  int stream = it->has_streams ? call->stream : -1;
-  switch (call->verb) {
-  case MODEL_allocate:
-    model_allocate(it, call->slot, call->pool, stream, call->value);
-    break;
-  case MODEL_release:
-    model_release(it, call->slot, stream);
-    break;
-  case MODEL_write:
-    model_write(it, call->slot, stream);
-    break;
-  case MODEL_read:
-    model_read(it, call->slot, stream);
-    break;
-  case MODEL_bind:
-    model_bind(it, call->slot, stream);
-    break;
-  case MODEL_unbind:
-    model_unbind(it, call->slot);
-    break;
-  case MODEL_replace_stream:
-    model_replace_stream(it, stream);
-    break;
-  case MODEL_mark_stream:
-    model_mark_stream(it, call->pool, stream);
-    break;
-  default:
-    pass_time(it, call);
-  }
+  if (it->has_streams)
+    clpt_late_run(&it->device, it->streams[call->stream]);
 }
 
-static void call_pool(model *it, const model_call *call)
+void model_do_finish(model *it, const model_call *call)
 {
-  switch (call->verb) {
-  case MODEL_free_held:
-    free_held(it, call->pool);
-    break;
-  case MODEL_trim:
-    trim(it, call->pool, call->value);
-    break;
-  case MODEL_limit:
-    set_limit(it, call->pool, call->value);
-    break;
-  case MODEL_fit_limit:
-    fit_limit(it, call);
-    break;
-  case MODEL_reset_peaks:
-    reset_peaks(it, call->pool);
-    break;
-  case MODEL_hook:
-    model_hook_toggle(it, call->slot, call->stream < 0 ? (int)call->pool : -1);
-    break;
-  case MODEL_spare:
-    it->spares = (unsigned)call->value;
-    break;
-  case MODEL_stop_holding:
-    stop_holding(it, call->pool);
-    break;
-  case MODEL_replace_pool:
-    replace_pool(it, call->pool);
-    break;
-  case MODEL_without_pool:
-    model_without_pool(it, call->value);
-    break;
-  case MODEL_dump:
-    dump(it);
-    break;
-  case MODEL_heal:
-    it->device.failing = 0;
-    break;
-  default:
-    make_fail(it, call);
-  }
+  if (it->has_streams)
+    clpt_late_finish(&it->device, it->streams[call->stream]);
+}
+
+void model_do_finish_all(model *it, const model_call *call)
+{
+  (void)call;
+  if (it->has_streams)
+    clpt_late_run_all(&it->device);
 }
 
 void model_make_call(model *it, const model_call *call)
 {
-  if (call->verb <= MODEL_finish_all)
-    call_buffer(it, call);
-  else
-    call_pool(it, call);
+  static void (*const calls[])(model *, const model_call *) = {
+#define X(name, often) model_do_##name,
+      MODEL_VERBS(X)
+#undef X
+  };
+  calls[call->verb](it, call);
 }

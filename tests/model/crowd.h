@@ -6,84 +6,116 @@
 #ifndef CLPT_MODEL_CROWD_H
 #define CLPT_MODEL_CROWD_H
 
-#include "crowd_plan.h"
-
 #include "support/late_device.h"
+#include "support/pools.h"
 
 #include <check.h>
-#include <clpool/buffer.h>
-#include <clpool/hook.h>
-#include <clpool/pool.h>
+#include <clpool/clpool.h>
 #include <stdatomic.h>
-#include <stdint.h>
 
 enum {
-  CROWD_NO_POOL = -1,
-  CROWD_MAILBOX = 16,   /* blocks on their way from thread to thread */
-  CROWD_MOST_RELAYS = 8 /* threads that do one member's part in a phase, one after another */
+  CROWD_THREADS = 8,
+  CROWD_POOLS = 3,
+  CROWD_KEPT = 120,  /* blocks that one thread keeps */
+  CROWD_STREAMS = 3, /* of one thread */
+  CROWD_MAILBOX = 16 /* blocks on their way from thread to thread */
 };
+
+/* What is under the pools, or under the arena that they stand on: an allocator of the library,
+ * counted, or the device whose streams run late. */
+enum { CROWD_HOST, CROWD_SIMULATED, CROWD_LATE, CROWD_BACKENDS };
+
+/* CROWD_BIN_EDGES: what the blocks of a bin have, or a byte more or less. */
+enum { CROWD_ONE_SIZE, CROWD_FEW_SIZES, CROWD_BIN_EDGES, CROWD_ANY_SIZE, CROWD_SIZES };
+
+/* clang-format off */
+/** What threads do besides allocating and releasing; own_pool: make a pool, and end it while its
+ * buffers are in use. */
+#define CROWD_CALLS(X)                                                                             \
+  X(get_stats) X(free_held) X(trim_to) X(set_limit) X(reset_peaks) X(stop_holding) X(own_pool)     \
+  X(fork) X(mark_stream) X(forget_stream) X(trim_idle) X(free_all_held)
+
+/** The settings of a program:
+ *
+ * - seed, backend (CROWD_HOST and so on), is_on_arena, threads, pools
+ * - phases: after each, all threads end, and the figures must be exact; steps of a thread in one
+ * - kept: blocks that a thread keeps at most; sizes (CROWD_ONE_SIZE and so on); most_bytes of one
+ * - leading_bits, reuse_flags; limit of each pool, to begin with; hold: hold_bytes, and 1
+ * - capacity of the device; faults: one in so many of its calls fails; yields: it lets others run
+ * - uses_try: the try_ functions first; uses_zero: also blocks of no bytes; has_hooks, on each pool
+ * - hands_over: blocks go from thread to thread; relays: threads end in the midst of a phase, and
+ *   others go on with their blocks; cancels: some of these end by being cancelled
+ * - streams of each thread, freeing, has_home: of a late device
+ * - calls: 1u << crowd_call, or-ed */
+#define CROWD_PLAN(X)                                                                              \
+  X(seed) X(backend) X(is_on_arena) X(threads) X(pools) X(phases) X(steps) X(kept) X(sizes)        \
+  X(most_bytes) X(leading_bits) X(reuse_flags) X(limit) X(hold) X(capacity) X(faults) X(yields)    \
+  X(uses_try) X(uses_zero) X(has_hooks) X(hands_over) X(relays) X(cancels) X(streams) X(freeing)   \
+  X(has_home) X(calls)
+/* clang-format on */
+
+typedef enum crowd_call {
+#define X(name) CROWD_##name,
+  CROWD_CALLS(X)
+#undef X
+      CROWD_CALL_COUNT
+} crowd_call;
+
+typedef struct crowd_plan {
+#define X(name) unsigned long name;
+  CROWD_PLAN(X)
+#undef X
+} crowd_plan;
 
 typedef struct crowd crowd;
 
 /** A block that the test has. */
 typedef struct crowd_block {
-  clp_buffer *buffer; /**< NULL: none */
-  int pool;           /**< its number; CROWD_NO_POOL: a pool that one thread made and ended */
+  clp_buffer *buffer; /* NULL: none */
+  int pool;           /* its number; -1: a pool that one thread made and ended */
   size_t bytes;
-  uint64_t pattern;  /**< what was written to it */
-  clp_stream stream; /**< that used it last; NULL: none */
+  uint64_t pattern;  /* what was written to it */
+  clp_stream stream; /* that used it last; NULL: none */
 } crowd_block;
 
-/** What a hook saw. */
-typedef struct crowd_sight {
-  clp_hook hook;
-  atomic_int open; /**< preprocesses without their postprocess */
-  atomic_ullong allocations, releases, device_allocations, device_frees; /**< that succeeded */
-} crowd_sight;
-
-/** A pool, and what threads know of it. "Least" is not above the truth. */
+/** A pool, and what threads and its hook know of it. "Least" is not above the truth. */
 typedef struct crowd_pool {
+  crowd *all;
   clp_pool *pool;
-  atomic_ullong allocations;                            /**< that succeeded */
-  atomic_size_t least_active, least_capacity;           /**< bytes, now */
-  atomic_size_t least_peak_active, least_peak_capacity; /**< the peaks of those */
+  atomic_ullong allocations;                            /* that succeeded */
+  atomic_size_t least_active, least_capacity;           /* bytes, now */
+  atomic_size_t least_peak_active, least_peak_capacity; /* the peaks of those */
   atomic_bool has_stopped_holding;
-  crowd_sight sight;
+  clp_hook hook;
+  atomic_int open; /* preprocesses without their postprocess */
+  atomic_ullong seen_allocations, seen_releases, seen_device_allocations, seen_device_frees;
 } crowd_pool;
 
-/** One of the threads of a member. It writes its own, before it ends. */
-typedef struct crowd_relay {
-  pthread_t thread;
-  bool is_followed;  /**< the next relay was started */
-  bool is_cancelled; /**< it ends by its cancellation */
-} crowd_relay;
-
-/** What one thread does and has; its threads follow one another. */
+/** What one thread does and has. Its threads follow one another. */
 typedef struct crowd_member {
-  crowd *crowd;
+  crowd *all;
   unsigned number;
+  pthread_t thread;
   clpt_chance chance;
-  size_t target; /**< of blocks: it allocates up to that, or releases down to it */
+  size_t target; /* of blocks: it allocates up to that, or releases down to it */
   size_t count;
-  crowd_block kept[CROWD_MOST_KEPT];
-  clp_stream streams[CROWD_MOST_STREAMS];
+  crowd_block kept[CROWD_KEPT];
+  clp_stream streams[CROWD_STREAMS];
   uint64_t patterns;
   unsigned long steps_left;
-  crowd_relay relays[CROWD_MOST_RELAYS];
-  unsigned relay; /**< the thread that is at work */
+  bool is_cancelled; /* the thread that is at work ends by its cancellation */
 } crowd_member;
 
 struct crowd {
   crowd_plan plan;
-  clp_allocator *allocator; /**< what the pools stand on; the program's reference */
-  clp_allocator *upstream;  /**< of the library; NULL with a late device */
+  clp_allocator *allocator; /* what the pools stand on; the program's reference */
+  clp_allocator *upstream;  /* of the library; NULL with a late device */
   clpt_late_device late;
   atomic_uint device_calls;
-  atomic_size_t live_blocks, live_bytes; /**< of the upstream */
-  atomic_bool is_sound;                  /**< no call of the device fails any more */
-
-  crowd_pool pools[CROWD_MOST_POOLS];
-  crowd_member members[CROWD_MOST_THREADS];
+  atomic_size_t live_blocks, live_bytes; /* of the upstream */
+  atomic_bool is_sound;                  /* no call of the device fails any more */
+  crowd_pool pools[CROWD_POOLS];
+  crowd_member members[CROWD_THREADS];
   _Atomic(crowd_block *) mailbox[CROWD_MAILBOX];
   atomic_uint forks;
   atomic_bool is_wrong;
@@ -92,7 +124,7 @@ struct crowd {
 };
 
 /** Runs a program from its beginning to its end. NULL: nothing was wrong; else what was, until the
- * next call. */
+ * next call. crowd.c. */
 const char *crowd_run(const crowd_plan *plan);
 
 /** Notes what is wrong, as printf does. Only the first is kept. */
@@ -101,65 +133,16 @@ void crowd_wrong(crowd *all, const char *format, ...) __attribute__((format(prin
 /** Notes a call that failed otherwise than the plan has it. Whether it succeeded. */
 bool crowd_note(crowd *all, const char *call, clp_status status);
 
-bool crowd_is_wrong(const crowd *all);
+/** Whether its threads make such calls. */
+static inline bool crowd_has(const crowd *all, crowd_call call)
+{
+  return all->plan.calls >> call & 1;
+}
 
-/** A pool as the plan has it. */
-clp_status crowd_create_pool(crowd *all, clp_pool **pool);
-
-/** @name The device (crowd_device.c) @{ */
-void crowd_device_start(crowd *all);
-void crowd_device_end(crowd *all);
-
-/** @} @name Blocks (crowd_blocks.c) @{ */
-
-/** Allocates a block on one of the member's streams, or without one; which the member then has.
- * `number` is the pool's, or CROWD_NO_POOL. Whether it did. */
-bool crowd_take(crowd_member *self, clp_pool *pool, int number);
-
-/** Looks at what is in a block, and releases it. */
-void crowd_give(crowd_member *self, crowd_block *block);
-
-/** Releases one of the member's blocks. Whether it had one. */
-bool crowd_give_any(crowd_member *self);
-
-/** Puts one of the member's blocks into the mailbox, and releases the one that was there. */
-void crowd_hand_over(crowd_member *self);
-
-/** @} @name Streams (crowd_streams.c) @{ */
-
-/** The stream for a new block; NULL: none, or the home stream. */
-clp_stream crowd_pick_stream(crowd_member *self);
-void crowd_write_late(crowd_member *self, const crowd_block *block);
-
-/** Perhaps uses the block on another stream, before it is released. */
-void crowd_share_late(crowd_member *self, crowd_block *block);
-
-/** Makes a block ready for another thread, or takes over one. */
-void crowd_send_late(crowd_member *self, crowd_block *block);
-void crowd_receive_late(crowd_member *self, crowd_block *block);
-
-/** @} */
-
-/** @name Other calls (crowd_calls.c) @{ */
-
-/** Makes one call that the plan has, by chance. */
-void crowd_call_any(crowd_member *self);
-clp_status crowd_call_fork(crowd_member *self, crowd_pool *pool);
-clp_status crowd_call_mark_stream(crowd_member *self, crowd_pool *pool);
-clp_status crowd_call_forget_stream(crowd_member *self, crowd_pool *unused);
-
-/** @} */
-
-void crowd_add_hook(crowd_pool *pool);
-
-/** @name When no thread is at work (crowd_rest.c) @{ */
-
-/** Compares all figures with what the members have. */
+/** crowd_check.c: asks for figures while others are at work; compares all figures with what the
+ * members have while none is; whether limits have room for exactly what is not in use. */
+clp_status crowd_check_at_work(crowd_member *self, crowd_pool *pool);
 void crowd_check_at_rest(crowd *all);
-
-/** Whether the limits have room for exactly what is not in use. */
 void crowd_check_limits(crowd *all);
-
-/** @} */
 
 #endif

@@ -66,7 +66,7 @@ static void draw_arena(drawing *it, model_config *config)
   config->min_segment_bytes = smallest[below(it, 6)];
   config->max_segment_bytes = percent(it, 20) ? config->min_segment_bytes + below(it, 200000) : 0;
   config->one_thread = percent(it, 40);
-  config->addresses = config->device == MODEL_LATE && percent(it, 60);
+  config->addresses = config->device <= MODEL_PLAIN && percent(it, 60);
   config->seldom_looks = percent(it, 60);
   config->opaque = config->addresses ? 0 : config->opaque;
   if (!config->one_thread && config->addresses)
@@ -136,30 +136,11 @@ static void add_release(drawing *it, unsigned slot)
   add(it, (model_call){MODEL_release, slot, 0, stream, 0});
 }
 
-/* How often each kind of call is drawn, beside 100 of allocations and releases each. */
-static const unsigned usual_verbs[MODEL_VERB_COUNT] = {[MODEL_write] = 40,
-                                                       [MODEL_read] = 40,
-                                                       [MODEL_bind] = 15,
-                                                       [MODEL_unbind] = 8,
-                                                       [MODEL_replace_stream] = 6,
-                                                       [MODEL_mark_stream] = 12,
-                                                       [MODEL_step] = 40,
-                                                       [MODEL_run] = 15,
-                                                       [MODEL_finish] = 10,
-                                                       [MODEL_finish_all] = 5,
-                                                       [MODEL_free_held] = 6,
-                                                       [MODEL_trim] = 12,
-                                                       [MODEL_limit] = 6,
-                                                       [MODEL_fit_limit] = 12,
-                                                       [MODEL_reset_peaks] = 4,
-                                                       [MODEL_hook] = 12,
-                                                       [MODEL_spare] = 8,
-                                                       [MODEL_stop_holding] = 1,
-                                                       [MODEL_replace_pool] = 3,
-                                                       [MODEL_without_pool] = 4,
-                                                       [MODEL_dump] = 1,
-                                                       [MODEL_fail] = 5,
-                                                       [MODEL_heal] = 3};
+static const unsigned usual_verbs[MODEL_VERB_COUNT] = {
+#define X(name, often) often,
+    MODEL_VERBS(X)
+#undef X
+};
 
 static void draw_verbs(drawing *it)
 {

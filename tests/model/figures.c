@@ -2,7 +2,6 @@
 /* The figures of pools, bins and arenas beside the model's, and when a request may be refused. */
 #include "model.h"
 
-#include "known_faults.h"
 #include "support/pools.h"
 
 #include <clpool/arena.h>
@@ -12,7 +11,7 @@ enum { BINS_MAX = 256 };
 clp_pool_stats model_stats(const model *it, unsigned pool)
 {
   clp_pool_stats stats = CLP_POOL_STATS_INIT;
-  model_require(it, MODEL_LIBRARY(clp_pool_get_stats(it->pools[pool].pool, &stats)) == CLP_SUCCESS);
+  REQUIRE(!LIB(clp_pool_get_stats(it->pools[pool].pool, &stats)));
   return stats;
 }
 
@@ -22,8 +21,7 @@ size_t model_block_bytes(const model *it, unsigned pool, size_t bytes)
   return clp_pool_alloc_size(asked, clp_pool_bin_number(asked, bytes));
 }
 
-/* What serves where the bin's size is refused: the requested size, rounded up to the alignment.
- * Today nothing does. */
+/* What serves where the bin's size is refused: the requested size, rounded up to the alignment. */
 size_t model_least_bytes(const model *it, unsigned pool, size_t bytes)
 {
   static const size_t alignments[] = {
@@ -31,7 +29,7 @@ size_t model_least_bytes(const model *it, unsigned pool, size_t bytes)
   size_t block = model_block_bytes(it, pool, bytes);
   size_t alignment = alignments[it->config->device];
   size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-  return CLPT_REFUSED_BLOCKS_ARE_ASKED_FOR_AGAIN && rounded < block ? rounded : block;
+  return rounded < block ? rounded : block;
 }
 
 bool model_slot_is_of(const model *it, const model_slot *slot, unsigned pool)
@@ -76,7 +74,7 @@ static size_t on_arena(size_t bytes)
 static size_t reserved_bytes(const model *it)
 {
   clp_arena_stats stats = CLP_ARENA_STATS_INIT;
-  model_require(it, MODEL_LIBRARY(clp_arena_get_stats(it->allocator, &stats)) == CLP_SUCCESS);
+  REQUIRE(!LIB(clp_arena_get_stats(it->allocator, &stats)));
   return stats.reserved_bytes;
 }
 
@@ -87,13 +85,13 @@ static void check_limit_refusal(const model *it, unsigned pool, size_t block)
   clp_pool_stats stats = model_stats(it, pool);
   size_t limit = clp_pool_get_limit(it->pools[pool].pool);
   block = it->config->arena ? on_arena(block) : block;
-  model_require(it, limit > 0);
-  model_require(it, block > limit || stats.held_blocks == 0);
-  model_require(it, it->config->arena || (it->callbacks > 0) == (block <= limit));
+  REQUIRE(limit > 0);
+  REQUIRE(block > limit || stats.held_blocks == 0);
+  REQUIRE(it->config->arena || (it->callbacks > 0) == (block <= limit));
   if (it->config->arena)
-    model_require(it, reserved_bytes(it) + it->device.leaving_bytes + block > limit);
+    REQUIRE(reserved_bytes(it) + it->device.leaving_bytes + block > limit);
   else
-    model_require(it, stats.managed_bytes + block > limit);
+    REQUIRE(stats.managed_bytes + block > limit);
 }
 
 /* What a simulated device has given: to pools, and to buffers of pools that their user has not any
@@ -114,32 +112,31 @@ static size_t simulated_bytes(const model *it)
 static void check_device_refusal(const model *it, size_t block)
 {
   const clpt_late_device *device = &it->device;
-  model_require(it, it->config->capacity > 0);
-  model_require(it, all_held_blocks(it) == 0);
-  model_require(it, !it->is_fake || device->leaving_blocks == 0);
+  REQUIRE(it->config->capacity > 0);
+  REQUIRE(all_held_blocks(it) == 0);
+  REQUIRE(!it->is_fake || device->leaving_blocks == 0);
   if (it->is_fake)
-    model_require(it, device->live_bytes + (it->config->arena ? on_arena(block) : block) >
-                          device->capacity);
+    REQUIRE(device->live_bytes + (it->config->arena ? on_arena(block) : block) > device->capacity);
   else if (!it->config->arena)
-    model_require(it, simulated_bytes(it) + block > it->config->capacity);
+    REQUIRE(simulated_bytes(it) + block > it->config->capacity);
 }
 
 void model_check_refusal(model *it, unsigned pool, size_t bytes, clp_status status)
 {
   size_t block = model_least_bytes(it, pool, bytes), largest = it->config->max_block_bytes;
   if (largest && bytes > largest) {
-    model_require(it, status == CLP_INVALID_ARGUMENT);
+    REQUIRE(status == CLP_INVALID_ARGUMENT);
     return;
   }
   if (model_may_have_failed(it)) {
-    model_require(it, is_failure_on_purpose(it, status));
+    REQUIRE(is_failure_on_purpose(it, status));
     return;
   }
-  model_require(it, bytes > 0);
+  REQUIRE(bytes > 0);
   if (status == CLP_LIMIT_EXCEEDED) {
     check_limit_refusal(it, pool, block);
   } else {
-    model_require(it, status == CLP_OUT_OF_DEVICE_MEMORY);
+    REQUIRE(status == CLP_OUT_OF_DEVICE_MEMORY);
     check_device_refusal(it, block);
   }
 }
@@ -156,15 +153,14 @@ void model_check_capacity(const model *it, const model_slot *new, unsigned refus
   size_t block = model_block_bytes(it, new->pool, new->bytes);
   if (!new->bytes || !model_is_never_held(it, new))
     return;
-  model_require(it, new->capacity == model_least_bytes(it, new->pool, new->bytes));
+  REQUIRE(new->capacity == model_least_bytes(it, new->pool, new->bytes));
   if (it->callbacks || it->may_fail)
     return;
   clp_pool_stats stats = model_stats(it, new->pool);
   size_t limit = clp_pool_get_limit(it->pools[new->pool].pool);
   bool is_device_full = it->device.refusals != refusals || it->config->device == MODEL_SIMULATED;
-  model_require(it, stats.held_blocks == 0);
-  model_require(it,
-                is_device_full || (limit && stats.managed_bytes - new->capacity + block > limit));
+  REQUIRE(stats.held_blocks == 0);
+  REQUIRE(is_device_full || (limit && stats.managed_bytes - new->capacity + block > limit));
 }
 
 /* --- pools --- */
@@ -192,29 +188,28 @@ static void check_peaks(const model *it, model_pool *at, const clp_pool_stats *s
 {
   if (at->peak_active < stats->active_bytes)
     at->peak_active = stats->active_bytes;
-  model_require(it, stats->peak_active_bytes == at->peak_active);
-  model_require(it, stats->peak_managed_bytes >= stats->managed_bytes);
-  model_require(it, stats->peak_managed_bytes >= at->peak_managed);
+  REQUIRE(stats->peak_active_bytes == at->peak_active);
+  REQUIRE(stats->peak_managed_bytes >= stats->managed_bytes);
+  REQUIRE(stats->peak_managed_bytes >= at->peak_managed);
   size_t most = at->managed + at->largest_asked;
   if (most < stats->managed_bytes)
     most = stats->managed_bytes;
   bool may_grow = it->config->arena || stats->misses > at->misses;
-  model_require(it, stats->peak_managed_bytes <= at->peak_managed ||
-                        (may_grow && stats->peak_managed_bytes <= most));
+  REQUIRE(stats->peak_managed_bytes <= at->peak_managed ||
+          (may_grow && stats->peak_managed_bytes <= most));
   at->peak_managed = stats->peak_managed_bytes;
 }
 
 static void check_counts(const model *it, const model_pool *at, const clp_pool_stats *stats)
 {
-  model_require(it, stats->allocations == stats->hits + stats->misses);
-  model_require(it, stats->allocations == at->allocated);
-  model_require(it, !it->is_fake || it->config->arena ||
-                        stats->out_of_memory_reactions == at->reactions);
+  REQUIRE(stats->allocations == stats->hits + stats->misses);
+  REQUIRE(stats->allocations == at->allocated);
+  REQUIRE(!it->is_fake || it->config->arena || stats->out_of_memory_reactions == at->reactions);
   if (!it->hooks[MODEL_THREAD_HOOKS + (at - it->pools)].order)
     return;
-  model_require(it, stats->allocations == at->mallocs);
-  model_require(it, it->may_fail || stats->device_allocations == at->allocs);
-  model_require(it, it->may_fail || stats->device_frees == at->frees);
+  REQUIRE(stats->allocations == at->mallocs);
+  REQUIRE(it->may_fail || stats->device_allocations == at->allocs);
+  REQUIRE(it->may_fail || stats->device_frees == at->frees);
 }
 
 static void check_pool(model *it, unsigned pool)
@@ -222,17 +217,18 @@ static void check_pool(model *it, unsigned pool)
   model_pool *at = &it->pools[pool];
   clp_pool_stats stats = model_stats(it, pool);
   pool_sums all = add_up(it, pool);
-  model_require(it, stats.active_blocks == all.blocks);
-  model_require(it, stats.active_bytes == all.asked);
-  model_require(it, stats.managed_bytes == stats.held_bytes + all.capacity);
+  REQUIRE(stats.active_blocks == all.blocks);
+  REQUIRE(stats.active_bytes == all.asked);
+  REQUIRE(stats.managed_bytes == stats.held_bytes + all.capacity);
   if (!it->config->arena)
-    model_require(it, stats.device_allocations - stats.device_frees ==
-                          stats.held_blocks + all.blocks - all.empty);
-  model_require(it, !at->is_stopped || it->may_fail || stats.held_blocks == 0);
+    REQUIRE(stats.device_allocations - stats.device_frees ==
+            stats.held_blocks + all.blocks - all.empty);
+  REQUIRE(!at->is_stopped || it->may_fail || stats.held_blocks == 0);
   check_peaks(it, at, &stats);
   check_counts(it, at, &stats);
   size_t limit = clp_pool_get_limit(at->pool);
-  model_require(it, !limit || stats.managed_bytes <= limit || stats.managed_bytes <= at->managed);
+  REQUIRE(!limit || stats.managed_bytes <= limit || stats.managed_bytes <= at->managed);
+  it->misses += stats.misses - at->misses;
   at->managed = stats.managed_bytes;
   at->misses = stats.misses;
   at->largest_asked = 0;
@@ -263,32 +259,32 @@ static void check_bins(const model *it, unsigned pool)
   const clp_pool *asked = it->pools[pool].pool;
   size_t bins[BINS_MAX], count = 0;
   clp_bin_stats sum = CLP_BIN_STATS_INIT;
-  model_require(it, MODEL_LIBRARY(clp_pool_get_bins(asked, bins, BINS_MAX, &count)) == CLP_SUCCESS);
-  model_require(it, count <= BINS_MAX);
+  REQUIRE(!LIB(clp_pool_get_bins(asked, bins, BINS_MAX, &count)));
+  REQUIRE(count <= BINS_MAX);
   for (size_t i = 0; i < count; i++) {
     clp_bin_stats stats = CLP_BIN_STATS_INIT;
-    model_require(it, MODEL_LIBRARY(clp_pool_get_bin_stats(asked, bins[i], &stats)) == CLP_SUCCESS);
-    model_require(it, i == 0 || bins[i - 1] < bins[i]);
-    model_require(it, stats.bin == bins[i]);
-    model_require(it, stats.block_bytes == clp_pool_alloc_size(asked, bins[i]));
+    REQUIRE(!LIB(clp_pool_get_bin_stats(asked, bins[i], &stats)));
+    REQUIRE(i == 0 || bins[i - 1] < bins[i]);
+    REQUIRE(stats.bin == bins[i]);
+    REQUIRE(stats.block_bytes == clp_pool_alloc_size(asked, bins[i]));
     /* What the device did not take back may be smaller. */
     size_t most = stats.held_blocks * stats.block_bytes;
-    model_require(it, stats.held_bytes == most || (it->may_fail && stats.held_bytes < most));
+    REQUIRE(stats.held_bytes == most || (it->may_fail && stats.held_bytes < most));
     bin_sums expected = add_up_bin(it, pool, bins[i]);
-    model_require(it, stats.active_blocks == expected.active_blocks);
-    model_require(it, stats.padding_bytes == (clpt_holds_nothing(asked) ? 0 : expected.padding));
+    REQUIRE(stats.active_blocks == expected.active_blocks);
+    REQUIRE(stats.padding_bytes == (clpt_holds_nothing(asked) ? 0 : expected.padding));
     if (it->follows_held && !it->may_fail)
-      model_require(it, stats.held_blocks == expected.held_blocks);
+      REQUIRE(stats.held_blocks == expected.held_blocks);
     sum.held_blocks += stats.held_blocks;
     sum.held_bytes += stats.held_bytes;
     sum.active_blocks += stats.active_blocks;
     sum.misses += stats.misses;
   }
   clp_pool_stats all = model_stats(it, pool);
-  model_require(it, sum.held_blocks == all.held_blocks);
-  model_require(it, sum.held_bytes == all.held_bytes);
-  model_require(it, sum.active_blocks == all.active_blocks - add_up(it, pool).empty);
-  model_require(it, sum.misses == all.misses);
+  REQUIRE(sum.held_blocks == all.held_blocks);
+  REQUIRE(sum.held_bytes == all.held_bytes);
+  REQUIRE(sum.active_blocks == all.active_blocks - add_up(it, pool).empty);
+  REQUIRE(sum.misses == all.misses);
 }
 
 /* --- the arena --- */
@@ -299,28 +295,28 @@ static void check_free_ranges(const model *it, const clp_arena_stats *stats)
   size_t free_bytes = stats->reserved_bytes - stats->used_bytes,
          largest = stats->largest_free_bytes;
   double outside = free_bytes ? 1 - (double)largest / (double)free_bytes : 0;
-  model_require(it, (stats->free_ranges > 0) == (free_bytes > 0));
-  model_require(it, largest <= free_bytes);
-  model_require(it, largest * stats->free_ranges >= free_bytes);
-  model_require(it, stats->fragmentation > outside - 1e-9 && stats->fragmentation < outside + 1e-9);
+  REQUIRE((stats->free_ranges > 0) == (free_bytes > 0));
+  REQUIRE(largest <= free_bytes);
+  REQUIRE(largest * stats->free_ranges >= free_bytes);
+  REQUIRE(stats->fragmentation > outside - 1e-9 && stats->fragmentation < outside + 1e-9);
 }
 
 static void check_arena(const model *it)
 {
   clp_arena_stats stats = CLP_ARENA_STATS_INIT;
-  model_require(it, MODEL_LIBRARY(clp_arena_get_stats(it->allocator, &stats)) == CLP_SUCCESS);
-  model_require(it, stats.used_bytes <= stats.reserved_bytes);
-  model_require(it, stats.peak_used_bytes >= stats.used_bytes);
-  model_require(it, stats.peak_reserved_bytes >= stats.reserved_bytes);
-  model_require(it, stats.segments == stats.segments_taken - stats.segments_given_back);
-  model_require(it, stats.free_segments <= stats.segments);
-  model_require(it, stats.free_ranges >= stats.free_segments);
-  model_require(it, stats.reserve_bytes == it->reserve_bytes);
-  model_require(it, stats.reserved_bytes >= it->reserve_bytes || it->can_run_out || it->may_fail);
+  REQUIRE(!LIB(clp_arena_get_stats(it->allocator, &stats)));
+  REQUIRE(stats.used_bytes <= stats.reserved_bytes);
+  REQUIRE(stats.peak_used_bytes >= stats.used_bytes);
+  REQUIRE(stats.peak_reserved_bytes >= stats.reserved_bytes);
+  REQUIRE(stats.segments == stats.segments_taken - stats.segments_given_back);
+  REQUIRE(stats.free_segments <= stats.segments);
+  REQUIRE(stats.free_ranges >= stats.free_segments);
+  REQUIRE(stats.reserve_bytes == it->reserve_bytes);
+  REQUIRE(stats.reserved_bytes >= it->reserve_bytes || it->can_run_out || it->may_fail);
   check_free_ranges(it, &stats);
   if (!it->is_fake || it->may_fail)
     return;
-  model_require(it, stats.reserved_bytes == it->device.live_bytes - it->device.leaving_bytes);
+  REQUIRE(stats.reserved_bytes == it->device.live_bytes - it->device.leaving_bytes);
 }
 
 static size_t blocks_in_use(const model *it)
@@ -331,17 +327,89 @@ static size_t blocks_in_use(const model *it)
   return blocks;
 }
 
+/* Whether the device knows all that an arena does: no stream uses anything, and no handle of a free
+ * part stays to serve again. */
+static bool is_plain_arena(const model *it)
+{
+  return it->config->arena && it->config->device == MODEL_PLAIN && !it->config->opaque &&
+         !it->may_fail;
+}
+
+void model_note_used(model *it)
+{
+  size_t used = 0;
+  for (const clpt_late_block *part = it->device.blocks; part && is_plain_arena(it);
+       part = part->next)
+    used += part->whole ? on_arena(part->bytes) : 0;
+  if (it->peak_used < used)
+    it->peak_used = used;
+}
+
+/* A segment without blocks stays only where the arena's reserve needs it. */
+void model_check_trimmed(const model *it, size_t bytes)
+{
+  size_t reserved = it->device.live_bytes;
+  for (const clpt_late_block *whole = it->device.blocks; whole && is_plain_arena(it);
+       whole = whole->next)
+    REQUIRE(whole->whole || whole->parts || reserved <= bytes ||
+            reserved < whole->bytes + it->reserve_bytes);
+}
+
+/* A request misses where the device gave a segment for it. */
+static void check_misses(model *it, model_verb verb)
+{
+  uint64_t taken = it->device.calls[CLPT_LATE_ALLOCATE] - it->device.refusals;
+  if (is_plain_arena(it) && !it->config->reserve_bytes && verb == MODEL_allocate)
+    REQUIRE(it->misses == taken - it->taken);
+  it->taken = taken;
+  it->misses = 0;
+}
+
+/* What is free is what the device gave and has no part over it. */
+static void check_places(const model *it, const clp_arena_stats *stats)
+{
+  size_t ranges = 0, segments = 0, largest = 0, used = 0;
+  for (const clpt_late_block *whole = it->device.blocks; whole; whole = whole->next) {
+    const unsigned char *from = whole->content, *end = from + whole->bytes;
+    if (whole->whole)
+      used += on_arena(whole->bytes);
+    for (const clpt_late_block *next; !whole->whole && from < end;
+         from = next ? next->content + on_arena(next->bytes) : end) {
+      next = NULL;
+      for (const clpt_late_block *part = it->device.blocks; part; part = part->next)
+        if (part->whole == whole && part->content >= from &&
+            (!next || part->content < next->content))
+          next = part;
+      size_t gap = (size_t)((next ? next->content : end) - from);
+      ranges += gap > 0;
+      largest = gap > largest ? gap : largest;
+      segments += gap == whole->bytes;
+    }
+  }
+  REQUIRE(stats->used_bytes == used);
+  REQUIRE(stats->free_ranges == ranges);
+  REQUIRE(stats->free_segments == segments);
+  REQUIRE(stats->largest_free_bytes == largest);
+}
+
 static void check_arena_blocks(const model *it)
 {
   clp_arena_stats stats = CLP_ARENA_STATS_INIT;
-  model_require(it, MODEL_LIBRARY(clp_arena_get_stats(it->allocator, &stats)) == CLP_SUCCESS);
-  model_require(it, it->may_fail || stats.used_blocks == blocks_in_use(it));
+  REQUIRE(!LIB(clp_arena_get_stats(it->allocator, &stats)));
+  REQUIRE(it->may_fail || stats.used_blocks == blocks_in_use(it));
+  if (!is_plain_arena(it))
+    return;
+  check_places(it, &stats);
+  REQUIRE(stats.peak_reserved_bytes == it->device.peak_bytes);
+  REQUIRE(stats.peak_used_bytes == it->peak_used);
 }
 
 void model_check(model *it)
 {
   for (unsigned pool = 0; pool < it->pool_count; pool++)
     check_pool(it, pool);
+  model_note_used(it);
+  check_misses(it, it->program->calls[it->at].verb);
   for (unsigned pool = 0; pool < it->pool_count; pool++)
     if (model_checks_all || it->at % (8 * it->pool_count) == 8 * pool)
       check_bins(it, pool);

@@ -25,11 +25,11 @@ static void check_order(const model *it, const model_held *freed)
   for (const model_held *other = it->held; other < it->held + it->held_count; other++) {
     bool is_same_pool = other->pool == freed->pool;
     if (it->phase == MODEL_TRIMS && is_same_pool)
-      model_require(it, other->age >= freed->age);
+      REQUIRE(other->age >= freed->age);
     if (it->phase == MODEL_ALLOCATES && is_same_pool)
-      model_require(it, other->bytes <= freed->bytes);
+      REQUIRE(other->bytes <= freed->bytes);
     if (it->phase == MODEL_ALLOCATES && freed->pool != it->phase_pool)
-      model_require(it, other->pool != it->phase_pool);
+      REQUIRE(other->pool != it->phase_pool);
   }
 }
 
@@ -43,7 +43,7 @@ static void see_free(clpt_late_device *device, clp_memory memory)
   if (!it->may_fail)
     check_order(it, freed);
   if (it->phase == MODEL_TRIMS && !it->may_fail) {
-    model_require(it, it->pools[it->phase_pool].managed > it->phase_bytes);
+    REQUIRE(it->pools[it->phase_pool].managed > it->phase_bytes);
     it->pools[it->phase_pool].managed -= freed->bytes;
   }
   it->followed++;
@@ -63,7 +63,7 @@ void model_held_add(model *it, const model_slot *released, int stream)
     return;
   if (model_is_never_held(it, released))
     return;
-  model_require(it, it->held_count < MODEL_HELD_MAX);
+  REQUIRE(it->held_count < MODEL_HELD_MAX);
   model_held *held = &it->held[it->held_count++];
   *held = (model_held){
       .memory = released->memory,
@@ -204,7 +204,7 @@ static void check_wait(const model *it, const model_held *taken, int stream)
     return;
   for (const model_held *other = it->held; other < it->held + it->held_count; other++)
     if (other->pool == taken->pool && other->bin == taken->bin)
-      model_require(it, !others(other, stream) || other->age >= taken->age);
+      REQUIRE(!others(other, stream) || other->age >= taken->age);
 }
 
 bool model_held_must_serve(const model *it, unsigned pool, int stream, size_t bytes)
@@ -227,14 +227,14 @@ void model_held_serve(model *it, unsigned pool, int stream, const model_slot *go
     return;
   model_held *taken = find(it, got->memory);
   if (taken) {
-    model_require(it, taken->pool == pool && taken->bin == bin);
-    model_require(it, taken->bytes == got->capacity);
-    model_require(it, it->may_fail || may_serve(it, taken, stream));
-    model_require(it, it->has_streams || it->may_fail || taken == youngest(it, pool, bin));
+    REQUIRE(taken->pool == pool && taken->bin == bin);
+    REQUIRE(taken->bytes == got->capacity);
+    REQUIRE(it->may_fail || may_serve(it, taken, stream));
+    REQUIRE(it->has_streams || it->may_fail || taken == youngest(it, pool, bin));
     check_wait(it, taken, stream);
     it->served++;
     take_out(it, taken);
     return;
   }
-  model_require(it, it->may_fail || !it->must_hit);
+  REQUIRE(it->may_fail || !it->must_hit);
 }

@@ -28,7 +28,7 @@ static int find_pool(const model *it, const clp_pool *pool)
 /* All hooks were called for the last kind of callback. */
 static void end_round(model *it)
 {
-  model_require(it, it->kind == MODEL_NO_KIND || it->called == count_hooks(it, it->kind_pool));
+  REQUIRE(it->kind == MODEL_NO_KIND || it->called == count_hooks(it, it->kind_pool));
   it->kind = MODEL_NO_KIND;
 }
 
@@ -41,24 +41,24 @@ static void begin_round(model *it, unsigned kind, int pool)
   it->called = 0;
   it->order = 0;
   if (kind % 2 == 0) {
-    model_require(it, it->depth < sizeof(it->kinds) / sizeof(it->kinds[0]));
+    REQUIRE(it->depth < sizeof(it->kinds) / sizeof(it->kinds[0]));
     it->kinds[it->depth++] = kind;
     return;
   }
-  model_require(it, it->depth > 0 && it->kinds[--it->depth] == kind - 1);
+  REQUIRE(it->depth > 0 && it->kinds[--it->depth] == kind - 1);
 }
 
 static void check_event(const model *it, const clp_hook_event *event, unsigned kind)
 {
   bool is_malloc = kind / 2 * 2 == MODEL_MALLOC, is_free = kind / 2 * 2 == MODEL_FREE;
   if (is_malloc)
-    model_require(it, event->size == it->asked);
+    REQUIRE(event->size == it->asked);
   if (is_malloc || is_free)
-    model_require(it, event->mem_size >= event->size);
+    REQUIRE(event->mem_size >= event->size);
   if (kind == MODEL_MALLOC || kind == MODEL_ALLOC)
-    model_require(it, !event->memory && !event->buffer_id);
+    REQUIRE(!event->memory && !event->buffer_id);
   if (is_free)
-    model_require(it, event->buffer_id && (event->memory || !event->size));
+    REQUIRE(event->buffer_id && (event->memory || !event->size));
 }
 
 static void count(model *it, int pool, const clp_hook_event *event, unsigned kind)
@@ -120,10 +120,9 @@ void model_hooks_begin(model *it)
 static void begin(model *it, model_hook *hook, int pool)
 {
   end_round(it);
-  clp_status status = pool < 0
-                          ? MODEL_LIBRARY(clp_hook_push(&hook->hook))
-                          : MODEL_LIBRARY(clp_pool_add_hook(it->pools[pool].pool, &hook->hook));
-  model_require(it, !status || (it->may_fail && status == CLP_OUT_OF_HOST_MEMORY));
+  clp_status status = pool < 0 ? LIB(clp_hook_push(&hook->hook))
+                               : LIB(clp_pool_add_hook(it->pools[pool].pool, &hook->hook));
+  REQUIRE(!status || (it->may_fail && status == CLP_OUT_OF_HOST_MEMORY));
   hook->pool = pool;
   hook->order = status ? 0 : ++it->registrations;
 }
@@ -131,10 +130,10 @@ static void begin(model *it, model_hook *hook, int pool)
 static void end(model *it, model_hook *hook)
 {
   end_round(it);
-  clp_status status =
-      hook->pool < 0 ? MODEL_LIBRARY(clp_hook_pop(&hook->hook))
-                     : MODEL_LIBRARY(clp_pool_remove_hook(it->pools[hook->pool].pool, &hook->hook));
-  model_require(it, !status);
+  clp_status status = hook->pool < 0
+                          ? LIB(clp_hook_pop(&hook->hook))
+                          : LIB(clp_pool_remove_hook(it->pools[hook->pool].pool, &hook->hook));
+  REQUIRE(!status);
   hook->order = 0;
 }
 
@@ -162,5 +161,5 @@ void model_hooks_end(model *it, int pool)
 void model_hooks_check(model *it)
 {
   end_round(it);
-  model_require(it, it->depth == 0);
+  REQUIRE(it->depth == 0);
 }

@@ -85,6 +85,8 @@ typedef struct model {
   unsigned callbacks;                  /* calls of on_out_of_memory in the call at work */
   bool can_run_out;                    /* of memory or a limit */
   size_t reserve_bytes;                /* clp_arena_stats */
+  size_t peak_used;                    /* of an arena without streams, bytes */
+  uint64_t misses, taken;              /* since the call before: of pools, and of the device */
   unsigned faults_before;              /* of the device, before the call at work */
   unsigned losses;                     /* that the log told of */
   unsigned stays;                      /* blocks of released buffers that the device did not take */
@@ -114,11 +116,11 @@ typedef struct model {
   size_t asked; /* bytes that the allocation at work asks for */
 } model;
 
-/** Ends the process with what does not hold, unless it holds. */
-#define model_require(it, condition)                                                               \
+/** Ends the process with what does not hold, unless it holds; of the program `it`. */
+#define REQUIRE(condition)                                                                         \
   do {                                                                                             \
     if (!(condition))                                                                              \
-      model_fail((it), __FILE__, __LINE__, #condition);                                            \
+      model_fail(it, __FILE__, __LINE__, #condition);                                              \
   } while (0)
 _Noreturn void model_fail(const model *it, const char *file, int line, const char *what);
 
@@ -142,7 +144,7 @@ extern void (*model_in_library)(bool is_inside);
 extern void (*model_outside)(bool is_outside);
 
 /** The value of a call of the library. */
-#define MODEL_LIBRARY(call)                                                                        \
+#define LIB(call)                                                                                  \
   __extension__({                                                                                  \
     if (model_in_library)                                                                          \
       model_in_library(true);                                                                      \
@@ -161,23 +163,15 @@ unsigned
 model_failing_calls(bool is_memory);         /* bits of the device's calls that nth_device counts */
 bool model_may_have_failed(const model *it); /* the call at work, on purpose */
 
-/** Makes one call of the program. calls.c. */
+/** Makes one call of the program. calls.c, user.c. */
 void model_make_call(model *it, const model_call *call);
+#define X(name, often) void model_do_##name(model *it, const model_call *call);
+MODEL_VERBS(X)
+#undef X
 bool model_release_some(clp_pool *pool, size_t bytes, void *it); /* on_out_of_memory */
 
 /** Requires that a call that gave this status succeeded, or failed for what fails on purpose. */
 void model_require_success(const model *it, clp_status status);
-
-/** user.c: what a user does with buffers and streams. */
-void model_allocate(model *it, unsigned slot, unsigned pool, int stream, size_t bytes);
-void model_release(model *it, unsigned slot, int stream);
-void model_write(model *it, unsigned slot, int stream);
-void model_read(model *it, unsigned slot, int stream);
-void model_bind(model *it, unsigned slot, int stream);
-void model_unbind(model *it, unsigned slot);
-void model_replace_stream(model *it, int stream);
-void model_mark_stream(model *it, unsigned pool, int stream);
-void model_without_pool(model *it, size_t bytes);
 
 /** held.c: held blocks, in which order they go, and which must serve. */
 void model_held_begin(model *it);
@@ -193,6 +187,8 @@ void model_check_refusal(model *it, unsigned pool, size_t bytes, clp_status stat
 size_t model_block_bytes(const model *it, unsigned pool, size_t bytes);
 size_t model_least_bytes(const model *it, unsigned pool, size_t bytes); /* where that is refused */
 bool model_is_never_held(const model *it, const model_slot *slot);      /* as it has another size */
+void model_note_used(model *it);                                        /* the peak of an arena */
+void model_check_trimmed(const model *it, size_t bytes);
 void model_check_capacity(const model *it, const model_slot *new, unsigned refusals);
 clp_pool_stats model_stats(const model *it, unsigned pool);
 bool model_slot_is_of(const model *it, const model_slot *slot, unsigned pool);

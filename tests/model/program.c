@@ -10,7 +10,7 @@ static const char *const setting_names[] = {
 #undef X
 };
 static const char *const verb_names[] = {
-#define X(name) #name,
+#define X(name, often) #name,
     MODEL_VERBS(X)
 #undef X
 };

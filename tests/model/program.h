@@ -61,36 +61,36 @@ typedef struct model_config {
 #undef X
 } model_config;
 
-/** What a call does. `slot`, `pool` and `stream` are numbers; a stream of -1 is none. */
+/** What a call does, and how often it is drawn beside 100 allocations and 100 releases. `slot`,
+ * `pool` and `stream` are numbers; a stream of -1 is none. */
 #define MODEL_VERBS(X)                                                                             \
-  X(allocate)       /* slot pool stream bytes */                                                   \
-  X(release)        /* slot stream */                                                              \
-  X(write)          /* slot stream */                                                              \
-  X(read)           /* slot stream: noted as a use */                                              \
-  X(bind)           /* slot stream */                                                              \
-  X(unbind)         /* slot */                                                                     \
-  X(replace_stream) /* stream: it is forgotten and destroyed */                                    \
-  X(mark_stream)    /* pool stream */                                                              \
-  X(step)           /* value: pieces of work that some streams do */                               \
-  X(run)            /* stream: it works until it has to wait */                                    \
-  X(finish)         /* stream */                                                                   \
-  X(finish_all)                                                                                    \
-  X(free_held)    /* pool */                                                                       \
-  X(trim)         /* pool bytes */                                                                 \
-  X(limit)        /* pool bytes */                                                                 \
-  X(fit_limit)    /* pool bytes: room for one such block; less one byte with an odd slot */        \
-  X(reset_peaks)  /* pool */                                                                       \
-  X(hook)         /* slot: which; pool, or of the thread with a stream of 0 or more */             \
-  X(spare)        /* value: buffers that on_out_of_memory may release */                           \
-  X(stop_holding) /* pool */                                                                       \
-  X(replace_pool) /* pool: its buffers live on */                                                  \
-  X(without_pool) /* bytes: straight from the allocator */                                         \
-  X(dump)         /* the arena */                                                                  \
-  X(fail)         /* value: which calls of the device; slot: after so many, pool: so often */      \
-  X(heal)         /* nothing fails any more */
+  X(allocate, 0)       /* slot pool stream bytes */                                                \
+  X(release, 0)        /* slot stream */                                                           \
+  X(write, 40)         /* slot stream */                                                           \
+  X(read, 40)          /* slot stream: noted as a use */                                           \
+  X(bind, 15)          /* slot stream */                                                           \
+  X(unbind, 8)         /* slot */                                                                  \
+  X(replace_stream, 6) /* stream: it is forgotten and destroyed */                                 \
+  X(mark_stream, 12)   /* pool stream */                                                           \
+  X(step, 40)          /* value: pieces of work that some streams do */                            \
+  X(run, 15)           /* stream: it works until it has to wait */                                 \
+  X(finish, 10)        /* stream */                                                                \
+  X(finish_all, 5)                                                                                 \
+  X(free_held, 6)    /* pool */                                                                    \
+  X(trim, 12)        /* pool bytes */                                                              \
+  X(limit, 6)        /* pool bytes */                                                              \
+  X(fit_limit, 12)   /* pool bytes: room for one such block; less one byte with an odd slot */     \
+  X(reset_peaks, 4)  /* pool */                                                                    \
+  X(hook, 12)        /* slot: which; pool, or of the thread with a stream of 0 or more */          \
+  X(spare, 8)        /* value: buffers that on_out_of_memory may release */                        \
+  X(stop_holding, 1) /* pool */                                                                    \
+  X(replace_pool, 3) /* pool: its buffers live on */                                               \
+  X(without_pool, 4) /* bytes: straight from the allocator */                                      \
+  X(fail, 5)         /* value: which calls of the device; slot: after so many, pool: so often */   \
+  X(heal, 3)         /* nothing fails any more */
 
 typedef enum model_verb {
-#define X(name) MODEL_##name,
+#define X(name, often) MODEL_##name,
   MODEL_VERBS(X)
 #undef X
       MODEL_VERB_COUNT

@@ -38,19 +38,19 @@ void model_require_success(const model *it, clp_status status)
   const clp_error *last = clp_last_error();
   if (status && !is_device && !is_host)
     model_fail(it, "a call", 0, last->message);
-  model_require(it, !status || (last->status == status && last->message[0]));
+  REQUIRE(!status || (last->status == status && last->message[0]));
 }
 
 /* The program at work. */
 static model *running;
 
 /* The library holds no lock then: its pools answer. */
-static void ask_pools(void)
+static void ask_pools(const model *it)
 {
   clp_pool_stats stats = CLP_POOL_STATS_INIT;
-  for (unsigned pool = 0; running && pool < running->pool_count; pool++)
-    if (running->pools[pool].pool)
-      model_require(running, !clp_pool_get_stats(running->pools[pool].pool, &stats));
+  for (unsigned pool = 0; it && pool < it->pool_count; pool++)
+    if (it->pools[pool].pool)
+      REQUIRE(!clp_pool_get_stats(it->pools[pool].pool, &stats));
 }
 
 void model_set_outside(bool is_outside)
@@ -58,7 +58,7 @@ void model_set_outside(bool is_outside)
   if (model_outside)
     model_outside(is_outside);
   if (is_outside)
-    ask_pools();
+    ask_pools(running);
 }
 
 /* --- begin --- */
@@ -88,8 +88,6 @@ static void begin_streams(model *it)
   device->ops.exclusive_parts = config->exclusive_parts;
   device->ops.home_stream = config->has_home ? it->streams[0] : NULL;
   device->ops.allocate_uses_home = config->has_home && config->allocate_uses_home;
-  if (config->addresses)
-    clpt_late_set_addresses(device);
   if (config->no_drain)
     device->ops.drain = NULL;
 }
@@ -125,17 +123,19 @@ static void begin_device(model *it)
     begin_streams(it);
   else
     clpt_late_without_streams(device);
+  if (config->addresses)
+    clpt_late_set_addresses(device);
 }
 
 static clp_status create_upstream(model *it, clp_allocator **out)
 {
   switch (it->config->device) {
   case MODEL_HOST:
-    return MODEL_LIBRARY(clp_host_allocator_create(0, out));
+    return LIB(clp_host_allocator_create(0, out));
   case MODEL_SIMULATED:
-    return MODEL_LIBRARY(clp_simulated_allocator_create(it->config->capacity, out));
+    return LIB(clp_simulated_allocator_create(it->config->capacity, out));
   default:
-    return MODEL_LIBRARY(clp_allocator_create(&it->device.ops, &it->device, out));
+    return LIB(clp_allocator_create(&it->device.ops, &it->device, out));
   }
 }
 
@@ -155,12 +155,11 @@ static void begin_arena(model *it)
   options.min_segment_bytes = config->min_segment_bytes;
   options.max_segment_bytes = config->max_segment_bytes;
   options.one_thread = config->one_thread;
-  while (
-      !is_made(it, MODEL_LIBRARY(clp_arena_allocator_create(upstream, &options, &it->allocator))))
+  while (!is_made(it, LIB(clp_arena_allocator_create(upstream, &options, &it->allocator))))
     ;
-  MODEL_LIBRARY((clp_allocator_release(upstream), 0));
-  clp_status status = MODEL_LIBRARY(clp_arena_reserve(it->allocator, config->reserve_bytes));
-  model_require(it, !status || it->can_run_out || it->may_fail);
+  LIB((clp_allocator_release(upstream), 0));
+  clp_status status = LIB(clp_arena_reserve(it->allocator, config->reserve_bytes));
+  REQUIRE(!status || it->can_run_out || it->may_fail);
   it->reserve_bytes = status ? 0 : config->reserve_bytes;
   if (config->one_thread) /* promised, so that parts may overlap those that streams still use */
     it->device.ops.exclusive_parts = false;
@@ -189,11 +188,10 @@ void model_make_pool(model *it, unsigned pool)
   it->pools[pool] = (model_pool){.generation = generation};
   it->can_run_out = it->can_run_out || config->memory_limit > 0;
   set_memory_limit(config->memory_limit);
-  while (
-      !is_made(it, MODEL_LIBRARY(clp_pool_create(it->allocator, &options, &it->pools[pool].pool))))
+  while (!is_made(it, LIB(clp_pool_create(it->allocator, &options, &it->pools[pool].pool))))
     ;
   set_memory_limit(0);
-  model_require(it, clp_pool_get_limit(it->pools[pool].pool) == config->memory_limit);
+  REQUIRE(clp_pool_get_limit(it->pools[pool].pool) == config->memory_limit);
   if (config->watched)
     model_hook_watch(it, pool);
 }
@@ -204,7 +202,7 @@ void model_end_pool(model *it, unsigned pool)
   model_held_drop(it, pool);
   it->pools[pool].generation++;
   it->pools[pool].pool = NULL;
-  MODEL_LIBRARY((clp_pool_release(ending), 0));
+  LIB((clp_pool_release(ending), 0));
 }
 
 /* Memory is lost only where the device does not take it back, and the log says so. That of a
@@ -257,7 +255,7 @@ static void end_pools(model *it)
 static void release_all(model *it)
 {
   for (unsigned slot = 0; slot < MODEL_SLOTS; slot++)
-    model_release(it, slot, -1);
+    model_do_release(it, &(model_call){.slot = slot, .stream = -1});
 }
 
 /* In the end all memory, marks and streams are back at the device, which found nothing wrong. */
@@ -272,9 +270,9 @@ static void end(model *it)
     end_pools(it);
   clp_arena_stats stats = CLP_ARENA_STATS_INIT;
   if (it->config->arena)
-    model_require(it, !clp_arena_get_stats(it->allocator, &stats));
+    REQUIRE(!clp_arena_get_stats(it->allocator, &stats));
   it->repeated = stats.repeated_blocks;
-  MODEL_LIBRARY((clp_allocator_release(it->allocator), 0));
+  LIB((clp_allocator_release(it->allocator), 0));
   running = NULL;
   clp_set_log(NULL, NULL);
   if (!it->is_fake)
@@ -294,6 +292,8 @@ void model_run(model *it, const model_program *program)
     call.pool %= call.verb == MODEL_fail ? MODEL_POOLS : it->pool_count;
     if (call.verb >= MODEL_write && call.verb <= MODEL_finish && call.stream < 0)
       call.stream = 0; /* these need one */
+    if (call.verb <= MODEL_finish && !it->has_streams)
+      call.stream = -1;
     it->faults_before = it->device.faults;
     model_make_call(it, &call);
     model_check(it);

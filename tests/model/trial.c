@@ -5,7 +5,6 @@
 #include "support/suite.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -16,14 +15,13 @@
 enum { TRY_SECONDS = 100, RUN_SECONDS = 20, BATCH = 200, SHORTENINGS = 1000, HANGS = 8 };
 
 /* What children leave for their parent. */
-typedef struct shared {
+static struct {
   unsigned seed;              /* of the program at work */
   model_config config;        /* its settings */
   model_failure_note failure; /* why it failed; empty: it did not, or was killed */
   model_tally tally;
-} shared;
+} * common;
 
-static shared *common;
 static const model_trial *current; /* NULL: model_run_once */
 static model_program drawn, shorter;
 static model ran;
@@ -32,6 +30,8 @@ static unsigned shortenings_left;
 
 static void share(void)
 {
+  if (common)
+    return;
   common = mmap(NULL, sizeof(*common), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ck_assert_ptr_ne(common, MAP_FAILED);
   model_failure = &common->failure;
@@ -65,17 +65,8 @@ static void set_alarm(unsigned seconds)
   (void)alarm(clpt_is_on_valgrind() ? 20 * seconds : seconds);
 }
 
-/* Check has a handler of its own, and expected failures need no core. */
-static void begin_child(bool is_quiet)
-{
-  (void)signal(SIGALRM, SIG_DFL);
-  (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0});
-  if (is_quiet)
-    (void)!freopen("/dev/null", "w", stderr);
-}
-
 /* Calls `run` in a child process; whether that ended well. A quiet one says nothing. */
-static bool run_apart(void (*run)(void *argument), void *argument, bool is_quiet)
+static bool run_apart(void (*run)(model_program *program), model_program *program, bool is_quiet)
 {
   int status = 0;
   (void)fflush(NULL);
@@ -83,8 +74,11 @@ static bool run_apart(void (*run)(void *argument), void *argument, bool is_quiet
   pid_t child = fork();
   ck_assert_int_ge(child, 0);
   if (child == 0) {
-    begin_child(is_quiet);
-    run(argument);
+    (void)signal(SIGALRM, SIG_DFL); /* Check has a handler of its own */
+    (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0});
+    if (is_quiet)
+      (void)!freopen("/dev/null", "w", stderr);
+    run(program);
     exit(EXIT_SUCCESS);
   }
   ck_assert_int_eq(waitpid(child, &status, 0), child);
@@ -92,38 +86,31 @@ static bool run_apart(void (*run)(void *argument), void *argument, bool is_quiet
     (void)snprintf(common->failure.text, MODEL_FAILURE_BYTES, "it hangs");
   if (!is_quiet && WIFSIGNALED(status))
     (void)fprintf(stderr, "signal %d: %s\n", WTERMSIG(status), common->failure.text);
-  return WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS;
+  return status == 0;
 }
 
-static void run_one(void *program)
+static void run_one(model_program *program)
 {
   set_alarm(RUN_SECONDS);
   model_checks_all = true;
   (current ? current->run : model_run_once)(program);
 }
 
-static bool holds(model_program *program, bool is_quiet)
+bool model_holds(model_program *program)
 {
-  return run_apart(run_one, program, is_quiet);
-}
-
-bool model_holds(const model_program *program)
-{
-  if (!common)
-    share();
-  shorter = *program;
-  return holds(&shorter, true);
+  share();
+  return run_apart(run_one, program, true);
 }
 
 /* --- shortening --- */
 
-/* In the same way as the program did first. */
+/* Keeps the shorter program where it fails in the same way as the program did first. */
 static bool still_fails(void)
 {
   if (shortenings_left == 0)
     return false;
   shortenings_left--;
-  if (holds(&shorter, true) || strcmp(common->failure.text, first_failure) != 0)
+  if (run_apart(run_one, &shorter, true) || strcmp(common->failure.text, first_failure) != 0)
     return false;
   drawn = shorter;
   return true;
@@ -163,7 +150,7 @@ static void report(void)
   size_t end = common->failure.at + 1;
   drawn.config = common->config;
   (void)fprintf(stderr, "the program of seed %u fails:\n", seed);
-  if (holds(&drawn, false))
+  if (run_apart(run_one, &drawn, false))
     ck_abort_msg("seed %u holds by itself, and fails after others of the seeds before it", seed);
   (void)snprintf(first_failure, sizeof(first_failure), "%s", common->failure.text);
   shortenings_left = strcmp(first_failure, "it hangs") == 0 ? HANGS : SHORTENINGS;
@@ -177,25 +164,21 @@ static void report(void)
                 "# shortened; to run it again, save these lines and set CLPT_PROGRAM=FILE\n");
   model_program_print(&drawn, stderr);
   (void)fprintf(stderr, "# it fails like this:\n");
-  (void)holds(&drawn, false);
+  (void)run_apart(run_one, &drawn, false);
   ck_abort_msg("the program of seed %u fails: %s", seed, first_failure);
 }
 
 /* --- trying --- */
 
-typedef struct batch {
-  unsigned first, count;
-  const model_trial *trial;
-} batch;
+static unsigned batch_first, batch_count;
 
-static void run_batch(void *argument)
+static void run_batch(model_program *program)
 {
-  const batch *it = argument;
-  for (unsigned i = 0; i < it->count; i++) {
+  for (unsigned i = 0; i < batch_count; i++) {
     set_alarm(TRY_SECONDS);
-    common->seed = it->first + i;
-    it->trial->draw(&drawn, common->seed);
-    it->trial->try(&drawn);
+    common->seed = batch_first + i;
+    current->draw(program, common->seed);
+    current->try(program);
     common->tally.programs++;
   }
 }
@@ -207,7 +190,7 @@ static void try_file(const char *path)
   bool is_program = model_program_read(&drawn, file);
   (void)fclose(file);
   ck_assert_msg(is_program, "CLPT_PROGRAM=%s is no program", path);
-  ck_assert_msg(holds(&drawn, false), "the program in %s fails", path);
+  ck_assert_msg(run_apart(run_one, &drawn, false), "the program in %s fails", path);
 }
 
 static unsigned number_in(const char *variable, unsigned otherwise)
@@ -224,15 +207,16 @@ bool model_has_choice(void)
 model_tally model_try(unsigned first, unsigned count, const model_trial *trial)
 {
   const char *path = getenv("CLPT_PROGRAM");
+  unsigned end =
+      number_in("CLPT_SEED", first) + number_in("CLPT_PROGRAMS", getenv("CLPT_SEED") ? 1 : count);
   current = trial;
   share();
-  first = number_in("CLPT_SEED", first);
-  count = number_in("CLPT_PROGRAMS", getenv("CLPT_SEED") ? 1 : count);
   if (path)
     try_file(path);
-  for (unsigned done = 0; !path && done < count; done += BATCH) {
-    batch next = {first + done, count - done < BATCH ? count - done : BATCH, trial};
-    if (run_apart(run_batch, &next, false))
+  for (batch_first = number_in("CLPT_SEED", first); !path && batch_first < end;
+       batch_first += BATCH) {
+    batch_count = end - batch_first < BATCH ? end - batch_first : BATCH;
+    if (run_apart(run_batch, &drawn, false))
       continue;
     trial->draw(&drawn, common->seed);
     report();

@@ -41,6 +41,6 @@ void model_count_fault(bool has_failed);
 const model *model_last_run(void);
 
 /** Whether the program holds; it runs in a process of its own and says nothing. */
-bool model_holds(const model_program *program);
+bool model_holds(model_program *program);
 
 #endif

@@ -37,8 +37,7 @@ static void check_content(model *it, const model_slot *slot)
 {
   const unsigned char *content = slot->bytes ? content_of(it, slot) : NULL;
   if (content)
-    model_require(it,
-                  content[0] == slot->pattern && !memcmp(content, content + 1, slot->bytes - 1));
+    REQUIRE(content[0] == slot->pattern && !memcmp(content, content + 1, slot->bytes - 1));
 }
 
 /* The new buffer is all within one block or part that the device gave, and shares no byte with a
@@ -50,19 +49,17 @@ static void check_place(model *it, const model_slot *new)
   if (!new->memory)
     return;
   if (it->is_fake)
-    model_require(it, clpt_late_content(&it->device, new->memory, new->capacity));
+    REQUIRE(clpt_late_content(&it->device, new->memory, new->capacity));
   for (const model_slot *other = it->slots; other < it->slots + MODEL_SLOTS; other++) {
     if (other == new || !other->buffer || !other->memory)
       continue;
     size_t other_reach = is_opaque ? 1 : other->capacity;
-    model_require(it, new->memory + reach <= other->memory ||
-                          other->memory + other_reach <= new->memory);
+    REQUIRE(new->memory + reach <= other->memory || other->memory + other_reach <= new->memory);
   }
 }
 
-void model_write(model *it, unsigned at, int stream)
+static void write_to(model *it, model_slot *slot, int stream)
 {
-  model_slot *slot = &it->slots[at];
   if (!slot->buffer || !slot->memory)
     return;
   if (!it->has_streams)
@@ -80,13 +77,19 @@ void model_write(model *it, unsigned at, int stream)
   slot->is_written = true;
 }
 
-/* A stream that reads beside the one that writes has to be noted; the user does not wait for it. */
-void model_read(model *it, unsigned at, int stream)
+void model_do_write(model *it, const model_call *call)
 {
-  model_slot *slot = &it->slots[at];
+  write_to(it, &it->slots[call->slot], call->stream);
+}
+
+/* A stream that reads beside the one that writes has to be noted; the user does not wait for it. */
+void model_do_read(model *it, const model_call *call)
+{
+  model_slot *slot = &it->slots[call->slot];
+  int stream = call->stream;
   if (!it->has_streams || !slot->buffer || !slot->memory || !slot->is_written)
     return;
-  clp_status status = MODEL_LIBRARY(clp_buffer_record_use(slot->buffer, it->streams[stream]));
+  clp_status status = LIB(clp_buffer_record_use(slot->buffer, it->streams[stream]));
   model_require_success(it, status);
   if (!status)
     slot->noted |= 1u << stream;
@@ -108,7 +111,7 @@ static unsigned host_waits(const model *it)
 static void check_host(const model *it, unsigned waits_before)
 {
   if (!it->can_run_out && !it->may_fail && !it->config->arena)
-    model_require(it, host_waits(it) == waits_before);
+    REQUIRE(host_waits(it) == waits_before);
 }
 
 /* --- buffers --- */
@@ -116,57 +119,59 @@ static void check_host(const model *it, unsigned waits_before)
 /* Whether the user tells the device of the parts of an arena's segments that buffers are in. */
 static bool tells_parts(const model *it, const model_slot *slot)
 {
-  return it->config->arena && it->config->addresses && it->has_streams && slot->memory;
+  return it->config->arena && it->config->addresses && slot->memory;
 }
 
 /* As users do who try for a hit first, or as the others. */
 static clp_status ask(model *it, clp_pool *pool, size_t bytes, clp_stream stream, clp_buffer **out)
 {
-  bool is_served = it->config->tries &&
-                   (stream ? MODEL_LIBRARY(clp_pool_try_allocate_on(pool, bytes, stream, out))
-                           : MODEL_LIBRARY(clp_pool_try_allocate(pool, bytes, out)));
-  model_require(it, is_served == (*out != NULL));
+  bool is_served =
+      it->config->tries && (stream ? LIB(clp_pool_try_allocate_on(pool, bytes, stream, out))
+                                   : LIB(clp_pool_try_allocate(pool, bytes, out)));
+  REQUIRE(is_served == (*out != NULL));
   if (is_served)
     return CLP_SUCCESS;
-  return stream ? MODEL_LIBRARY(clp_pool_allocate_on(pool, bytes, stream, out))
-                : MODEL_LIBRARY(clp_pool_allocate(pool, bytes, out));
+  return stream ? LIB(clp_pool_allocate_on(pool, bytes, stream, out))
+                : LIB(clp_pool_allocate(pool, bytes, out));
 }
 
 static void check_buffer(model *it, const model_slot *slot, clp_pool *pool)
 {
-  model_require(it, clp_buffer_size(slot->buffer) == slot->bytes);
-  model_require(it, slot->capacity >= slot->bytes);
-  model_require(it, !it->config->max_block_bytes || slot->bytes <= it->config->max_block_bytes);
-  model_require(it, it->config->device != MODEL_HOST || slot->memory % 64 == 0);
-  model_require(it, (slot->memory == 0) == (slot->bytes == 0));
-  model_require(it, clp_buffer_pool(slot->buffer) == pool);
+  REQUIRE(clp_buffer_size(slot->buffer) == slot->bytes);
+  REQUIRE(slot->capacity >= slot->bytes);
+  REQUIRE(!it->config->max_block_bytes || slot->bytes <= it->config->max_block_bytes);
+  REQUIRE(it->config->device != MODEL_HOST || slot->memory % 64 == 0);
+  REQUIRE((slot->memory == 0) == (slot->bytes == 0));
+  REQUIRE(clp_buffer_pool(slot->buffer) == pool);
   check_place(it, slot);
 }
 
-void model_allocate(model *it, unsigned at, unsigned pool, int stream, size_t bytes)
+void model_do_allocate(model *it, const model_call *call)
 {
-  model_slot *slot = &it->slots[at];
+  model_slot *slot = &it->slots[call->slot];
+  unsigned pool = call->pool;
+  size_t bytes = call->value;
   model_pool *from = &it->pools[pool];
   clp_buffer *buffer = NULL;
   unsigned waits = host_waits(it), refusals = it->device.refusals;
   if (slot->buffer)
     return;
-  int used_on = stream < 0 && it->config->has_home ? 0 : stream;
+  int used_on = call->stream < 0 && it->config->has_home ? 0 : call->stream;
   it->must_hit = model_held_must_serve(it, pool, used_on, bytes);
   it->phase = MODEL_ALLOCATES;
   it->phase_pool = pool;
   it->asked = bytes;
   it->stream_waits = it->device.calls[CLPT_LATE_STREAM_WAIT];
   it->callbacks = 0;
-  clp_status status = ask(it, from->pool, bytes, stream_of(it, stream), &buffer);
+  clp_status status = ask(it, from->pool, bytes, stream_of(it, call->stream), &buffer);
   it->phase = MODEL_IDLE;
   from->reactions += it->device.refusals != refusals;
   if (bytes && from->largest_asked < model_block_bytes(it, pool, bytes))
     from->largest_asked = model_block_bytes(it, pool, bytes);
-  model_require(it, !status == (buffer != NULL));
+  REQUIRE(!status == (buffer != NULL));
   if (status) {
     const clp_error *last = clp_last_error();
-    model_require(it, last->status == status && last->message[0] != '\0');
+    REQUIRE(last->status == status && last->message[0] != '\0');
     model_check_refusal(it, pool, bytes, status);
     return;
   }
@@ -186,7 +191,7 @@ void model_allocate(model *it, unsigned at, unsigned pool, int stream, size_t by
   model_held_serve(it, pool, slot->last, slot);
   check_buffer(it, slot, from->pool);
   model_check_capacity(it, slot, refusals);
-  model_write(it, at, slot->last);
+  write_to(it, slot, slot->last);
 }
 
 /* The stream that a release is on; -1: none. */
@@ -211,10 +216,10 @@ static void release_again(model *it, clp_buffer *buffer)
 {
   clpt_late_run_all(&it->device);
   for (unsigned tries = 0; tries < 50; tries++) {
-    clp_status status = MODEL_LIBRARY(clp_buffer_release(buffer));
+    clp_status status = LIB(clp_buffer_release(buffer));
     if (!status)
       return;
-    model_require(it, status != CLP_ALREADY_RELEASED);
+    REQUIRE(status != CLP_ALREADY_RELEASED);
     model_require_success(it, status);
   }
 }
@@ -223,12 +228,13 @@ static void release_again(model *it, clp_buffer *buffer)
 static void give_back_refused(model *it, unsigned pool)
 {
   it->device.failing = 0;
-  model_require(it, MODEL_LIBRARY(clp_pool_free_held(it->pools[pool].pool)) == CLP_SUCCESS);
+  REQUIRE(!LIB(clp_pool_free_held(it->pools[pool].pool)));
 }
 
-void model_release(model *it, unsigned at, int stream)
+void model_do_release(model *it, const model_call *call)
 {
-  model_slot *slot = &it->slots[at], released = *slot;
+  model_slot *slot = &it->slots[call->slot], released = *slot;
+  int stream = call->stream;
   clp_buffer *buffer = slot->buffer;
   unsigned waits = host_waits(it), stays = it->stays;
   if (!buffer)
@@ -246,9 +252,8 @@ void model_release(model *it, unsigned at, int stream)
   slot->buffer = NULL;
   model_phase phase = it->phase;
   it->phase = MODEL_IDLE;
-  clp_status status = stream < 0
-                          ? MODEL_LIBRARY(clp_buffer_release(buffer))
-                          : MODEL_LIBRARY(clp_buffer_release_on(buffer, it->streams[stream]));
+  clp_status status = stream < 0 ? LIB(clp_buffer_release(buffer))
+                                 : LIB(clp_buffer_release_on(buffer, it->streams[stream]));
   it->phase = phase;
   model_require_success(it, status);
   if (status)
@@ -262,16 +267,17 @@ void model_release(model *it, unsigned at, int stream)
     give_back_refused(it, released.pool);
   model_held_add(it, &released, on);
   if (!status) {
-    model_require(it, MODEL_LIBRARY(clp_buffer_release(buffer)) == CLP_ALREADY_RELEASED);
-    model_require(it, !MODEL_LIBRARY(clp_buffer_try_release(buffer)));
-    model_require(it, !it->has_streams || MODEL_LIBRARY(clp_buffer_record_use(
-                                              buffer, it->streams[1])) == CLP_ALREADY_RELEASED);
+    REQUIRE(LIB(clp_buffer_release(buffer)) == CLP_ALREADY_RELEASED);
+    REQUIRE(!LIB(clp_buffer_try_release(buffer)));
+    REQUIRE(!it->has_streams ||
+            LIB(clp_buffer_record_use(buffer, it->streams[1])) == CLP_ALREADY_RELEASED);
   }
 }
 
-void model_bind(model *it, unsigned at, int stream)
+void model_do_bind(model *it, const model_call *call)
 {
-  model_slot *slot = &it->slots[at];
+  model_slot *slot = &it->slots[call->slot];
+  int stream = call->stream;
   if (!it->has_streams || !slot->buffer)
     return;
   if (slot->last != slot->bound) /* otherwise the pool orders it */
@@ -280,7 +286,7 @@ void model_bind(model *it, unsigned at, int stream)
     if (slot->readers & 1u << reader)
       order(it, reader, stream);
   slot->readers = 0;
-  clp_status status = MODEL_LIBRARY(clp_buffer_bind(slot->buffer, it->streams[stream]));
+  clp_status status = LIB(clp_buffer_bind(slot->buffer, it->streams[stream]));
   model_require_success(it, status);
   if (status)
     return;
@@ -288,12 +294,12 @@ void model_bind(model *it, unsigned at, int stream)
   slot->last = stream;
 }
 
-void model_unbind(model *it, unsigned at)
+void model_do_unbind(model *it, const model_call *call)
 {
-  model_slot *slot = &it->slots[at];
+  model_slot *slot = &it->slots[call->slot];
   if (!it->has_streams || !slot->buffer)
     return;
-  clp_status status = MODEL_LIBRARY(clp_buffer_unbind(slot->buffer));
+  clp_status status = LIB(clp_buffer_unbind(slot->buffer));
   model_require_success(it, status);
   if (status || slot->bound < 0)
     return;
@@ -303,36 +309,43 @@ void model_unbind(model *it, unsigned at)
 }
 
 /* Memory that no pool looks after. On an arena it comes from where pools have theirs. */
-void model_without_pool(model *it, size_t bytes)
+void model_do_without_pool(model *it, const model_call *call)
 {
+  size_t bytes = call->value;
   model_slot block = {.bytes = bytes, .capacity = bytes};
   if (it->has_streams)
     return;
-  clp_status status = MODEL_LIBRARY(clp_allocator_allocate(it->allocator, bytes, &block.memory));
-  model_require(it, (status == CLP_SUCCESS && bytes > 0) == (block.memory != 0));
+  clp_status status = LIB(clp_allocator_allocate(it->allocator, bytes, &block.memory));
+  REQUIRE((status == CLP_SUCCESS && bytes > 0) == (block.memory != 0));
   bool is_bounded = it->config->capacity || it->config->max_block_bytes;
-  model_require(it, !status || it->may_fail || is_bounded);
+  REQUIRE(!status || it->may_fail || is_bounded);
   if (!block.memory)
     return;
+  if (tells_parts(it, &block))
+    clpt_late_open(&it->device, block.memory, bytes);
+  model_note_used(it);
   check_place(it, &block);
   fill(it, &block);
   check_content(it, &block);
   unsigned failing = it->device.failing;
   it->device.failing = 0;
-  model_require(it, MODEL_LIBRARY(clp_allocator_free(it->allocator, block.memory, bytes)) == 0);
+  if (tells_parts(it, &block))
+    clpt_late_close(&it->device, block.memory, bytes);
+  REQUIRE(LIB(clp_allocator_free(it->allocator, block.memory, bytes)) == 0);
   it->device.failing = failing;
 }
 
 /* --- streams --- */
 
-void model_mark_stream(model *it, unsigned pool, int stream)
+void model_do_mark_stream(model *it, const model_call *call)
 {
-  model_pool *at = &it->pools[pool];
+  model_pool *at = &it->pools[call->pool];
+  int stream = call->stream;
   if (!it->has_streams)
     return;
   const clpt_late_stream *marked = it->streams[stream];
   uint64_t position = marked->given;
-  clp_status status = MODEL_LIBRARY(clp_pool_mark_stream(at->pool, it->streams[stream]));
+  clp_status status = LIB(clp_pool_mark_stream(at->pool, it->streams[stream]));
   model_require_success(it, status);
   if (status || at->mark_count == MODEL_MARKS_MAX)
     return;
@@ -375,18 +388,18 @@ static bool has_orphans(const model *it)
   return false;
 }
 
-void model_replace_stream(model *it, int stream)
+void model_do_replace_stream(model *it, const model_call *call)
 {
   bool is_forgotten = true;
+  int stream = call->stream;
   if (!it->has_streams)
     return;
   for (unsigned pool = 0; pool < it->pool_count; pool++) {
     clp_status expected = forgetting(it, pool, stream);
-    clp_status status =
-        MODEL_LIBRARY(clp_pool_forget_stream(it->pools[pool].pool, it->streams[stream]));
+    clp_status status = LIB(clp_pool_forget_stream(it->pools[pool].pool, it->streams[stream]));
     if (status != expected)
       model_require_success(it, status);
-    model_require(it, !expected || status);
+    REQUIRE(!expected || status);
     is_forgotten = is_forgotten && !status;
     if (!status)
       model_held_forget(it, pool, stream);

@@ -6,11 +6,8 @@
 #include "core/allocator/allocator.h"
 #include "support/failmalloc.h"
 #include "support/host_failures.h"
-#include "support/opencl_fixture.h"
-#include "support/order_memory.h"
 #include "support/pools.h"
-#include "support/suite.h"
-#include "support/wrap_opencl.h"
+#include "support/watch_opencl.h"
 
 #include <clpool/opencl.h>
 #include <pthread.h>
@@ -20,6 +17,9 @@ enum { BYTES = 4096, PART = 1024 };
 
 /* --- kinds of allocators --- */
 
+/* NVIDIA's driver does not stand what other vendors' do. */
+enum { NVIDIA = 0x10de, ANOTHER = 1 };
+
 typedef enum home { NONE, IN_ORDER, OUT_OF_ORDER } home;
 
 typedef struct kind {
@@ -27,51 +27,48 @@ typedef struct kind {
   const char *device; /* its version */
   cl_uint vendor;
   home home;
-  /* The calls of an operation: their names. */
-  const char *allocate, *free, *split, *unsplit, *drain, *pending;
+  /* The calls of an operation: their names; NULL: there is none. */
+  const char *allocate, *free, *free_behind, *split, *unsplit, *drain;
 } kind;
 
-#define BUFFER_SPLIT "clCreateSubBuffer ", "clReleaseMemObject "
-#define SVM_FREE     "clEnqueueBarrierWithWaitList clEnqueueSVMFree clFlush "
-#define NEW_VERSION  "OpenCL 3.0 pretended", CLPT_ANOTHER_VENDOR
+#define BUFFER      "clReleaseMemObject ", NULL, "clCreateSubBuffer ", "clReleaseMemObject "
+#define SVM_FREE    "clEnqueueBarrierWithWaitList clEnqueueSVMFree clFlush "
+#define NEW         "OpenCL 3.0 pretended"
+#define NEW_VERSION NEW, ANOTHER
+#define OLD_VERSION "OpenCL 1.1 x", ANOTHER
 
-/* An immediate allocator's memory is made sure of in a way that the device has and stands. */
+/* An immediate allocator's memory is made sure of in a way that the device has and stands. NVIDIA's
+ * driver gets what is NVIDIA's. */
 static const kind kinds[] = {
-    {"cl-deferred", NEW_VERSION, NONE, "clCreateBuffer ", "clReleaseMemObject ", BUFFER_SPLIT, NULL,
+    {"cl-deferred", "OpenCL 3.0 x", NVIDIA, NONE, "clCreateBuffer ", BUFFER, NULL},
+    {"cl-deferred", OLD_VERSION, NONE, "clCreateBuffer ", BUFFER, NULL},
+    {"cl-immediate", NEW_VERSION, IN_ORDER, "clCreateBuffer clEnqueueMigrateMemObjects ", BUFFER,
+     "clFinish "},
+    {"cl-immediate", "OpenCL 1.2 x", ANOTHER, OUT_OF_ORDER,
+     "clCreateBuffer clEnqueueMigrateMemObjects clEnqueueBarrierWithWaitList ", BUFFER,
+     "clFinish "},
+    {"cl-immediate", "OpenCL 3.0 x", NVIDIA, IN_ORDER, "clCreateBuffer clEnqueueFillBuffer ",
+     BUFFER, "clFinish "},
+    {"cl-immediate", OLD_VERSION, IN_ORDER, "clCreateBuffer clEnqueueWriteBuffer ", BUFFER,
+     "clFinish "},
+    {"cl-immediate", "OpenCL 1.0 x", ANOTHER, OUT_OF_ORDER,
+     "clCreateBuffer clEnqueueWriteBuffer clEnqueueBarrier ", BUFFER, "clFinish "},
+    {"cl-svm", NEW_VERSION, NONE, "clSVMAlloc ", "clSVMFree ", SVM_FREE, "", "", ""},
+    {"cl-svm", NEW_VERSION, IN_ORDER, "clSVMAlloc ", SVM_FREE, SVM_FREE, "", "", ""},
+    {"cl-svm", NEW_VERSION, OUT_OF_ORDER, "clSVMAlloc ", SVM_FREE, SVM_FREE, "", "", ""},
+    {"cl-svm", "OpenCL 3.0 x", NVIDIA, IN_ORDER, "clSVMAlloc ", "clFinish clSVMFree ", NULL, "", "",
      ""},
-    {"cl-deferred", "OpenCL 1.1 x", CLPT_NVIDIA, NONE, "clCreateBuffer ", "clReleaseMemObject ",
-     BUFFER_SPLIT, NULL, ""},
-    {"cl-immediate", NEW_VERSION, IN_ORDER, "clCreateBuffer clEnqueueMigrateMemObjects ",
-     "clReleaseMemObject ", BUFFER_SPLIT, "clFinish ", ""},
-    {"cl-immediate", "OpenCL 1.2 x", CLPT_ANOTHER_VENDOR, OUT_OF_ORDER,
-     "clCreateBuffer clEnqueueMigrateMemObjects clEnqueueBarrierWithWaitList ",
-     "clReleaseMemObject ", BUFFER_SPLIT, "clFinish ", ""},
-    {"cl-immediate", "OpenCL 3.0 x", CLPT_NVIDIA, IN_ORDER, "clCreateBuffer clEnqueueFillBuffer ",
-     "clReleaseMemObject ", BUFFER_SPLIT, "clFinish ", ""},
-    {"cl-immediate", "OpenCL 1.1 x", CLPT_NVIDIA, IN_ORDER, "clCreateBuffer clEnqueueWriteBuffer ",
-     "clReleaseMemObject ", BUFFER_SPLIT, "clFinish ", ""},
-    {"cl-immediate", "OpenCL 1.0 x", CLPT_ANOTHER_VENDOR, OUT_OF_ORDER,
-     "clCreateBuffer clEnqueueWriteBuffer clEnqueueBarrier ", "clReleaseMemObject ", BUFFER_SPLIT,
-     "clFinish ", ""},
-    {"cl-svm", NEW_VERSION, NONE, "clSVMAlloc ", "clSVMFree ", "", "", "", SVM_FREE},
-    {"cl-svm", NEW_VERSION, IN_ORDER, "clSVMAlloc ", SVM_FREE, "", "", "", SVM_FREE},
-    {"cl-svm", NEW_VERSION, OUT_OF_ORDER, "clSVMAlloc ", SVM_FREE, "", "", "", SVM_FREE},
-    {"cl-svm", "OpenCL 3.0 x", CLPT_NVIDIA, IN_ORDER, "clSVMAlloc ", "clFinish clSVMFree ", "", "",
-     "", ""},
 };
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]), SVM_KIND = 7 };
 
 static clpt_cl cl;
-static clpt_cl_live before; /* a test */
-static cl_command_queue out_of_order, other;
 
-/* What a test has: an allocator of its kind, and what the operations below made. */
+/* What a test has: an allocator of its kind, and what the steps made. */
 static const kind *it;
 static clp_allocator *allocator;
 static clp_memory memory, part;
 static void *mark;
 static bool is_done;
-static cl_event stop; /* of a queue that stands still; NULL: none does */
 
 static bool is_svm(void)
 {
@@ -83,54 +80,16 @@ static bool is_on_1_1(void)
   return strcmp(it->device, "OpenCL 1.2") < 0;
 }
 
-/* One context for all: it takes NVIDIA's driver 160 ms. */
-static void open_all(void)
-{
-  clpt_cl_open(&cl, 1);
-  other = clpt_cl_queue(&cl, 0);
-  out_of_order = clpt_cl_queue(&cl, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-}
-
-static void close_all(void)
-{
-  clpt_cl_ok(clReleaseCommandQueue(other));
-  clpt_cl_ok(clReleaseCommandQueue(out_of_order));
-  clpt_cl_close(&cl);
-}
-
-static void setup(void)
-{
-  clpt_cl_reset();
-  before = clpt_cl_live_now();
-}
-
-static void go(void)
-{
-  cl_event event = stop;
-  stop = NULL;
-  clpt_cl_go(event);
-}
-
-static void teardown(void)
-{
-  if (stop) /* a test has failed */
-    go();
-  clpt_cl_ok(clFinish(out_of_order));
-  clpt_cl_ok(clFinish(other));
-  clpt_cl_assert_live(&before);
-  clpt_cl_reset();
-}
-
 static void pretend(void)
 {
   clpt_cl_reset();
   clpt_cl_pretend_text(NULL, CL_DEVICE_VERSION, it->device);
-  clpt_cl_pretend_vendor(it->vendor);
+  clpt_cl_pretend(NULL, CL_DEVICE_VENDOR_ID, &it->vendor, sizeof(it->vendor));
 }
 
 static cl_command_queue home_queue(void)
 {
-  return it->home == NONE ? NULL : it->home == IN_ORDER ? cl.queue : out_of_order;
+  return it->home == NONE ? NULL : it->home == IN_ORDER ? cl.queue : cl.out_of_order;
 }
 
 static clp_status create_with(cl_mem_flags flags)
@@ -145,32 +104,9 @@ static clp_status create_with(cl_mem_flags flags)
   return status;
 }
 
-/* False: the device has no such memory. */
-static bool begin(int number)
-{
-  it = &kinds[number];
-  if (is_svm() && !clpt_order_has(&cl, CLPT_SVM))
-    return false;
-  pretend();
-  clpt_ok(create_with(0));
-  clpt_cl_reset();
-  return true;
-}
-
 static void end(void)
 {
   clp_allocator_release(allocator);
-}
-
-/* --- operations, each with what it needs before and what ends it --- */
-
-static void nothing(void)
-{
-}
-
-static clp_status create(void)
-{
-  return create_with(0);
 }
 
 static clp_status allocate(void)
@@ -181,219 +117,130 @@ static clp_status allocate(void)
   return status;
 }
 
-static void have_memory(void)
+#define ASK(name, ...) allocator->ops.name(allocator->self, __VA_ARGS__)
+
+/* One step of a test. */
+static clp_status run(char step)
 {
-  clpt_ok(allocate());
+  static clp_stream of_frees;
+  switch (step) {
+  case 'e': /* end; the next is to be created */
+    return end(), pretend(), CLP_SUCCESS;
+  case 'C':
+    return create_with(0);
+  case 'A':
+    return allocate();
+  case 'F':
+    return clp_allocator_free(allocator, memory, BYTES);
+  case 'B': /* free behind */
+    return ASK(free_on, memory, BYTES, cl.other);
+  case 'S':
+    return ASK(split, memory, PART, PART, &part);
+  case 'U': /* unsplit */
+    return ASK(unsplit, part, PART);
+  case 'D': /* drain */
+    return allocator->ops.drain(allocator->self);
+  case 'd': /* no free is pending any more */
+    return run('D'), CLP_SUCCESS;
+  case 'R': /* retain */
+    return ASK(stream_retain, cl.other);
+  case 'r': /* release */
+    return ASK(stream_release, cl.other), CLP_SUCCESS;
+  case 's': /* stop */
+    return clpt_cl_stop(&cl, cl.other), CLP_SUCCESS;
+  case 'g': /* go */
+    return clpt_cl_go_all(), CLP_SUCCESS;
+  case 'M': /* mark */
+    return ASK(mark_create, cl.other, &mark);
+  case 'm':
+    return ASK(mark_destroy, mark), CLP_SUCCESS;
+  case '!': /* the next look finds that work has failed */
+    return clpt_cl_pretend_progress(CL_OUT_OF_RESOURCES), CLP_SUCCESS;
+  case 'L': /* look */
+    return ASK(mark_is_done, mark, &is_done);
+  case 'W': /* wait, in order; and out of it; and on the host */
+    return ASK(stream_wait, cl.queue, mark);
+  case 'O':
+    return ASK(stream_wait, cl.out_of_order, mark);
+  case 'H':
+    return ASK(host_wait, mark);
+  case 'Q': /* the queue of frees */
+    return ASK(free_stream, &of_frees);
+  default: /* ? */
+    return ASK(stream_is_in_order, cl.other) ? CLP_SUCCESS : CLP_BUSY;
+  }
 }
 
-static clp_status free_memory(void)
+static void must(const char *steps)
 {
-  return clp_allocator_free(allocator, memory, BYTES);
+  while (*steps)
+    clpt_ok(run(*steps++));
 }
 
-static clp_status free_behind_other(void)
+/* False: the device has no such memory, or does not stand it. */
+static bool begin(int number)
 {
-  return allocator->ops.free_on(allocator->self, memory, BYTES, other);
-}
-
-static void have_no_memory(void)
-{
-  clpt_ok(free_memory());
-}
-
-static clp_status split(void)
-{
-  part = 0;
-  return allocator->ops.split(allocator->self, memory, PART, PART, &part);
-}
-
-static clp_status unsplit(void)
-{
-  return allocator->ops.unsplit(allocator->self, part, PART);
-}
-
-static void have_part(void)
-{
-  have_memory();
-  clpt_ok(split());
-}
-
-static void have_no_part(void)
-{
-  clpt_ok(unsplit());
-  have_no_memory();
-}
-
-static clp_status drain(void)
-{
-  return allocator->ops.drain(allocator->self);
-}
-
-/* No free is pending any more. */
-static void settle(void)
-{
-  (void)drain();
-}
-
-static clp_status retain(void)
-{
-  return allocator->ops.stream_retain(allocator->self, other);
-}
-
-static void release(void)
-{
-  allocator->ops.stream_release(allocator->self, other);
-}
-
-static clp_status set_mark(void)
-{
-  return allocator->ops.mark_create(allocator->self, other, &mark);
-}
-
-static void end_mark(void)
-{
-  allocator->ops.mark_destroy(allocator->self, mark);
-}
-
-static void have_mark(void)
-{
-  stop = clpt_cl_stop(&cl, other);
-  clpt_ok(set_mark());
-}
-
-static void reach_mark(void)
-{
-  go();
-  clpt_ok(allocator->ops.host_wait(allocator->self, mark));
-  end_mark();
-}
-
-static void have_failed_mark(void)
-{
-  have_mark();
-  clpt_cl_pretend_progress(CL_OUT_OF_RESOURCES);
-}
-
-static clp_status look(void)
-{
-  return allocator->ops.mark_is_done(allocator->self, mark, &is_done);
-}
-
-static void have_mark_failed_twice(void)
-{
-  have_failed_mark();
-  clpt_ok(look());
-  clpt_cl_pretend_progress(CL_OUT_OF_RESOURCES);
-}
-
-static void have_done_mark(void)
-{
-  clpt_ok(set_mark());
-  clpt_ok(allocator->ops.host_wait(allocator->self, mark));
-}
-
-static clp_status wait_in_order(void)
-{
-  return allocator->ops.stream_wait(allocator->self, cl.queue, mark);
-}
-
-static clp_status wait_out_of_order(void)
-{
-  return allocator->ops.stream_wait(allocator->self, out_of_order, mark);
-}
-
-static clp_status wait_on_host(void)
-{
-  return allocator->ops.host_wait(allocator->self, mark);
-}
-
-static cl_command_queue of_frees;
-
-static void renew(void)
-{
-  clp_allocator_release(allocator);
+  it = &kinds[number];
+  if ((is_svm() && !clpt_cl_has(&cl, CLPT_SVM)) ||
+      (clpt_cl_is(&cl, CLPT_NVIDIA_PLATFORM) && it->vendor != NVIDIA))
+    return false;
   pretend();
-  clpt_ok(create());
+  must("C");
   clpt_cl_reset();
+  return true;
 }
 
-static clp_status find_free_stream(void)
-{
-  return allocator->ops.free_stream(allocator->self, (clp_stream *)&of_frees);
-}
+/* --- operations, each with what it needs before and what ends it --- */
 
-static void have_free_stream(void)
-{
-  renew();
-  clpt_ok(find_free_stream());
-  clpt_cl_reset();
-}
-
-static clp_status tell_order(void)
-{
-  return allocator->ops.stream_is_in_order(allocator->self, other) ? CLP_SUCCESS : CLP_BUSY;
-}
-
+#define EVENT  "clGetEventInfo "
+#define QUEUE  "clGetCommandQueueInfo "
 #define MARKER "clEnqueueMarkerWithWaitList "
+#define OLD    "clEnqueueMarker "
+#define WAIT   "clEnqueueWaitForEvents "
+#define REACH  "gHm"
 
 /* Those of all kinds, but that OpenCL 1.1 has calls of its own. A mark that has failed is set anew,
  * since other work that it stands for may still run. */
 static const struct operation {
-  const char *name;
-  void (*before)(void);
-  clp_status (*run)(void);
-  void (*after)(void);
-  const char *calls, *calls_on_1_1; /* NULL: the kind says */
+  const char *before, *after;
+  char run;
+  const char *calls, *calls_on_1_1; /* NULL: the kind says; as the other */
 } operations[] = {
-    {"create", nothing, create, end, "any", "any"},
-    {"allocate", nothing, allocate, have_no_memory, NULL, NULL},
-    {"free", have_memory, free_memory, settle, NULL, NULL},
-    {"free behind", have_memory, free_behind_other, settle, NULL, NULL},
-    {"split", have_memory, split, have_no_part, NULL, NULL},
-    {"unsplit", have_part, unsplit, have_no_memory, NULL, NULL},
-    {"drain", nothing, drain, nothing, NULL, NULL},
-    {"retain", nothing, retain, release, "clGetCommandQueueInfo clRetainCommandQueue ",
-     "clGetCommandQueueInfo clRetainCommandQueue "},
-    {"mark", nothing, set_mark, end_mark, "clRetainCommandQueue " MARKER "clFlush ",
-     "clRetainCommandQueue clEnqueueMarker clFlush "},
-    {"look", have_mark, look, reach_mark, "clGetEventInfo ", "clGetEventInfo "},
-    {"look at failed", have_failed_mark, look, reach_mark, "clGetEventInfo " MARKER "clFlush ",
-     "clGetEventInfo clEnqueueMarker clFlush "},
-    {"look at failed twice", have_mark_failed_twice, look, reach_mark,
-     "clGetEventInfo " MARKER "clFlush clReleaseEvent ",
-     "clGetEventInfo clEnqueueMarker clFlush clReleaseEvent "},
-    {"look at done", have_done_mark, look, end_mark, "clGetEventInfo clWaitForEvents ",
-     "clGetEventInfo clWaitForEvents "},
-    {"wait", have_mark, wait_in_order, reach_mark, "clGetEventInfo clGetCommandQueueInfo " MARKER,
-     "clGetEventInfo clGetCommandQueueInfo clEnqueueWaitForEvents "},
-    {"wait out of order", have_mark, wait_out_of_order, reach_mark,
-     "clGetEventInfo clGetCommandQueueInfo " MARKER "clEnqueueBarrierWithWaitList ",
-     "clGetEventInfo clGetCommandQueueInfo clEnqueueWaitForEvents "},
-    {"wait for failed", have_failed_mark, wait_in_order, reach_mark,
-     "clGetEventInfo " MARKER "clFlush clGetCommandQueueInfo " MARKER,
-     "clGetEventInfo clEnqueueMarker clFlush clGetCommandQueueInfo clEnqueueWaitForEvents "},
-    {"wait for done", have_done_mark, wait_in_order, end_mark, "clGetEventInfo clWaitForEvents ",
-     "clGetEventInfo clWaitForEvents "},
-    {"host wait", have_done_mark, wait_on_host, end_mark,
-     "clRetainEvent clWaitForEvents clReleaseEvent ",
-     "clRetainEvent clWaitForEvents clReleaseEvent "},
-    {"free stream", renew, find_free_stream, nothing,
-     "clGetContextInfo clGetContextInfo clCreateCommandQueue ",
-     "clGetContextInfo clGetContextInfo clCreateCommandQueue "},
-    {"free stream again", have_free_stream, find_free_stream, nothing, "", ""},
-    {"in order", nothing, tell_order, nothing, "clGetCommandQueueInfo ", "clGetCommandQueueInfo "},
+    {"e", "", 'C', "any", NULL},
+    {"", "F", 'A', NULL, NULL},
+    {"A", "d", 'F', NULL, NULL},
+    {"A", "d", 'B', NULL, NULL},
+    {"A", "UF", 'S', NULL, NULL},
+    {"AS", "F", 'U', NULL, NULL},
+    {"", "", 'D', NULL, NULL},
+    {"", "r", 'R', QUEUE "clRetainCommandQueue ", NULL},
+    {"", "m", 'M', "clRetainCommandQueue " MARKER "clFlush ",
+     "clRetainCommandQueue " OLD "clFlush "},
+    {"sM", REACH, 'L', EVENT, NULL},
+    {"sM!", REACH, 'L', EVENT MARKER "clFlush ", EVENT OLD "clFlush "},
+    {"sM!L!", REACH, 'L', EVENT MARKER "clFlush clReleaseEvent ",
+     EVENT OLD "clFlush clReleaseEvent "},
+    {"MH", "m", 'L', EVENT "clWaitForEvents ", NULL},
+    {"sM", REACH, 'W', EVENT QUEUE MARKER, EVENT QUEUE WAIT},
+    {"sM", REACH, 'O', EVENT QUEUE MARKER "clEnqueueBarrierWithWaitList ", EVENT QUEUE WAIT},
+    {"sM!", REACH, 'W', EVENT MARKER "clFlush " QUEUE MARKER, EVENT OLD "clFlush " QUEUE WAIT},
+    {"MH", "m", 'W', EVENT "clWaitForEvents ", NULL},
+    {"MH", "m", 'H', "clRetainEvent clWaitForEvents clReleaseEvent ", NULL},
+    {"eC", "", 'Q', "clGetContextInfo clGetContextInfo clCreateCommandQueue ", NULL},
+    {"eCQ", "", 'Q', "", NULL},
+    {"", "", '?', QUEUE, NULL},
 };
 enum { OPERATIONS = sizeof(operations) / sizeof(operations[0]) };
 
 /* NULL: the kind has no such operation. */
 static const char *calls_of(const struct operation *operation)
 {
-  const char *const own[] = {it->allocate, it->free,    it->pending,
+  static const char steps[] = "AFBSUD";
+  const char *const own[] = {it->allocate, it->free,    it->free_behind,
                              it->split,    it->unsplit, it->drain};
-  const size_t number = (size_t)(operation - operations);
-  if (operation->calls)
-    return is_on_1_1() ? operation->calls_on_1_1 : operation->calls;
-  return number == 3 && !allocator->ops.free_on ? NULL : own[number - 1];
+  return !operation->calls                        ? own[strchr(steps, operation->run) - steps]
+         : is_on_1_1() && operation->calls_on_1_1 ? operation->calls_on_1_1
+                                                  : operation->calls;
 }
 
 static const struct failure {
@@ -417,64 +264,69 @@ enum { FAILURES = sizeof(failures) / sizeof(failures[0]) };
 
 /* What succeeds all the same: a flush once the free is queued; a wait for work that failed, behind
  * which the host waits for the rest. */
-static bool is_no_failure(const struct operation *operation, const char *call, cl_int code)
+static bool is_no_failure(char run, const char *call, cl_int code)
 {
-  return (strcmp(call, "clFlush") == 0 && !strncmp(operation->name, "free", 4)) ||
-         (operation->run == wait_on_host && strcmp(call, "clWaitForEvents") == 0 && code == -14);
+  return (strcmp(call, "clFlush") == 0 && (run == 'F' || run == 'B')) ||
+         (run == 'H' && strcmp(call, "clWaitForEvents") == 0 && code == -14);
 }
 
-static bool is_about_memory(const struct operation *operation)
-{
-  return operation->run == allocate || operation->run == split;
-}
-
-static void assert_told(const struct operation *operation, const char *call, clp_status status,
+static void assert_told(char run, const char *call, clp_status status,
                         const struct failure *failure)
 {
   const bool is_null = strcmp(call, "clSVMAlloc") == 0;
+  const bool is_about_memory = run == 'A' || run == 'S';
   char text[128];
-  if (is_null || is_about_memory(operation))
-    snprintf(text, sizeof(text), "%s %s %d bytes", call, is_null ? "has no memory for" : "for",
-             operation->run == split ? PART : BYTES);
-  else
-    snprintf(text, sizeof(text), "%s failed with ", call);
-  ck_assert_int_eq(status, is_null                      ? CLP_OUT_OF_DEVICE_MEMORY
-                           : is_about_memory(operation) ? failure->memory_status
-                                                        : failure->status);
+  snprintf(text, sizeof(text),
+           is_null           ? "%s has no memory for %d bytes"
+           : is_about_memory ? "%s for %d bytes"
+                             : "%s failed with ",
+           call, run == 'S' ? PART : BYTES);
+  ck_assert_int_eq(status, is_null           ? CLP_OUT_OF_DEVICE_MEMORY
+                           : is_about_memory ? failure->memory_status
+                                             : failure->status);
   ck_assert_int_eq(clp_last_error()->status, status);
   ck_assert_int_eq(clp_last_error()->native_code, is_null ? 0 : failure->code);
   clpt_message_has(text);
-  if (!is_null)
-    clpt_message_has(failure->name);
+  clpt_message_has(is_null ? "" : failure->name);
 }
 
-/* Call number `nth` of an operation fails. Returns false, once it has succeeded without. */
+/* Call number `nth` of an operation fails. Returns false, once it has succeeded without, by the
+ * calls that are its. */
 static bool fail_one(const struct operation *operation, unsigned long nth,
-                     const struct failure *failure)
+                     const struct failure *failure, const char *calls)
 {
-  if (operation->run == create)
-    pretend();
-  operation->before();
+  const char run_step = operation->run;
+  must(operation->before);
   clpt_cl_live then = clpt_cl_live_now();
-  clpt_cl_fail_any(nth, failure->code);
-  clp_status status = operation->run();
+  const size_t already = strlen(clpt_cl_trace());
+  clpt_cl_fail(CLPT_CL_ANY, nth, 1, failure->code);
+  clp_status status = run(run_step);
   const char *call = clpt_cl_failed();
-  clpt_cl_fail_any(0, CL_SUCCESS);
-  if (call && operation->run == tell_order) {
-    ck_assert_int_eq(status, CLP_BUSY); /* it is taken for the worse */
-  } else if (call && !is_no_failure(operation, call, failure->code)) {
-    assert_told(operation, call, status, failure);
-    if (operation->before == have_failed_mark)
-      then.events = clpt_cl_live_now().events; /* a mark that was set anew keeps both */
-    clpt_cl_assert_live(&then);                /* what was the caller's still is */
-    if (operation->run == create)
-      pretend();
-    clpt_ok(operation->run()); /* there, or it could not end */
-  } else {
+  clpt_cl_fail(CLPT_CL_ANY, 0, 0, CL_SUCCESS);
+  if (!call) {
+    const clpt_cl_live now = clpt_cl_live_now();
     ck_assert_int_eq(status, CLP_SUCCESS);
-    ck_assert(operation->run != wait_on_host || !call || clpt_cl_calls(CLPT_clFinish) == 1);
+    if (*calls != 'a')
+      ck_assert_str_eq(clpt_cl_trace() + already, calls);
+    if (run_step == 'B')
+      ck_assert_ptr_eq(clpt_cl_last.svm_free_queue, cl.other);
+    if (run_step == 'L')
+      ck_assert(is_done == (operation->before[0] == 'M'));
+    if (run_step == 'F' || run_step == 'B')
+      ck_assert_int_eq(now.mems + now.svm, then.mems + then.svm - 1);
+  } else if (run_step == '?') {
+    ck_assert_int_eq(status, CLP_BUSY); /* it is taken for the worse */
+  } else if (is_no_failure(run_step, call, failure->code)) {
+    ck_assert_int_eq(status, CLP_SUCCESS);
+    ck_assert_uint_eq(clpt_cl_calls(CLPT_clFinish), run_step == 'H');
+  } else {
+    assert_told(run_step, call, status, failure);
+    if (strcmp(operation->before, "sM!") == 0) /* a mark that was set anew keeps both */
+      then.events = clpt_cl_live_now().events;
+    clpt_cl_assert_live(&then); /* what was the caller's still is */
+    clpt_ok(run(run_step));     /* there, or it could not end */
   }
-  operation->after();
+  must(operation->after);
   clpt_cl_reset();
   return call;
 }
@@ -485,103 +337,59 @@ START_TEST(each_call_of_each_operation)
   const struct operation *operation = &operations[_i % OPERATIONS];
   if (!begin(_i / OPERATIONS))
     return;
-  if (!calls_of(operation)) {
-    end();
-    return;
-  }
-  if (operation->run == create) {
-    end();
-    pretend();
-  }
-  operation->before();
-  const clpt_cl_live then = clpt_cl_live_now();
-  const size_t already = strlen(clpt_cl_trace());
   const char *calls = calls_of(operation);
-  clpt_ok(operation->run());
-  if (strcmp(calls, "any") != 0)
-    ck_assert_str_eq(clpt_cl_trace() + already, calls);
-  if (operation->run == free_behind_other)
-    ck_assert_ptr_eq(clpt_cl_last_svm_free_queue(), other);
-  if (operation->run == look)
-    ck_assert(is_done == (operation->before == have_done_mark));
-  if (operation->run == free_memory || operation->run == free_behind_other)
-    ck_assert_int_eq(clpt_cl_live_now().mems + clpt_cl_live_now().svm, then.mems + then.svm - 1);
-  operation->after();
-  clpt_cl_reset();
-  for (size_t i = 0; i < FAILURES; i++)
-    for (unsigned long nth = 0; fail_one(operation, nth, &failures[i]); nth++)
+  for (size_t i = 0; i < FAILURES && calls; i++)
+    for (unsigned long nth = 0; fail_one(operation, nth, &failures[i], calls); nth++)
       continue;
-  if (operation->run != create)
-    end();
+  end();
 }
 END_TEST
 
 /* --- what they say, and what they take --- */
 
-static size_t device_bytes_of(cl_device_info what)
+static size_t told(cl_device_info what)
 {
-  return clpt_cl_device_ulong(cl.devices[0], what);
+  cl_ulong value = 0; /* of a cl_uint, too, where the least byte comes first */
+  clpt_cl_ok(clGetDeviceInfo(cl.devices[0], what, sizeof(value), &value, NULL));
+  return value;
 }
 
-START_TEST(what_each_says)
+START_TEST(what_each_says_and_takes)
 {
-  cl_uint bits;
+  const clpt_cl_live before = clpt_cl_live_now();
   if (!begin(_i))
     return;
   const clp_allocator_ops *ops = &allocator->ops;
-  const bool is_nvidia = it->vendor == CLPT_NVIDIA;
+  const bool is_nvidia = it->vendor == NVIDIA;
   const bool is_deferred = strcmp(it->name, "cl-deferred") == 0;
-  clpt_cl_ok(
-      clGetDeviceInfo(cl.devices[0], CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(bits), &bits, NULL));
   ck_assert_str_eq(clp_allocator_name(allocator), it->name);
   ck_assert(clp_allocator_is_deferred(allocator) == is_deferred);
   ck_assert_int_eq(ops->memory_kind, is_svm() ? CLP_MEMORY_CL_SVM : CLP_MEMORY_CL_MEM);
-  ck_assert_uint_eq(ops->max_block_bytes, device_bytes_of(CL_DEVICE_MAX_MEM_ALLOC_SIZE));
-  ck_assert_uint_eq(ops->device_bytes, device_bytes_of(CL_DEVICE_GLOBAL_MEM_SIZE));
-  ck_assert_uint_eq(ops->alignment, is_svm() ? 128 : bits / 8);
+  ck_assert_uint_eq(ops->max_block_bytes, told(CL_DEVICE_MAX_MEM_ALLOC_SIZE));
+  ck_assert_uint_eq(ops->device_bytes, told(CL_DEVICE_GLOBAL_MEM_SIZE));
+  ck_assert_uint_eq(ops->alignment, is_svm() ? 128 : told(CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
   ck_assert_ptr_eq(ops->home_stream, home_queue());
   ck_assert(ops->free_is_ordered == !is_svm());
   ck_assert(ops->exclusive_parts == (is_nvidia && !is_svm()));
   ck_assert(ops->allocate_uses_home == (!is_svm() && it->home != NONE));
-  ck_assert((ops->free_on != NULL) == (it->pending[0] != '\0'));
-  ck_assert_int_eq(drain(), is_deferred ? CLP_NOT_SUPPORTED : CLP_SUCCESS);
-  ck_assert(ops->stream_is_in_order(allocator->self, other));
-  ck_assert(!ops->stream_is_in_order(allocator->self, out_of_order));
+  ck_assert(!ops->free_on == !it->free_behind);
+  ck_assert_int_eq(run('D'), is_deferred ? CLP_NOT_SUPPORTED : CLP_SUCCESS);
+  ck_assert(ops->stream_is_in_order(allocator->self, cl.other));
+  ck_assert(!ops->stream_is_in_order(allocator->self, cl.out_of_order));
   ck_assert_int_eq(clpt_cl_live_now().contexts, before.contexts + 1);
   ck_assert_int_eq(clpt_cl_live_now().queues, before.queues + (it->home != NONE));
-  clp_allocator_retain(allocator);
-  clp_allocator_release(allocator);
-  have_memory();
-  have_no_memory();
-  end();
-}
-END_TEST
-
-START_TEST(sizes_at_the_edges)
-{
-  if (!begin(_i))
-    return;
+  clpt_cl_reset();
   memory = 1;
   clpt_ok(clp_allocator_allocate(allocator, 0, &memory));
   ck_assert_uint_eq(memory, 0);
   clpt_ok(clp_allocator_free(allocator, 0, 0));
-  memory = 1;
   clpt_fails(CLP_INVALID_ARGUMENT,
-             clp_allocator_allocate(allocator, allocator->ops.max_block_bytes + 1, &memory));
-  ck_assert_uint_eq(memory, 0);
+             clp_allocator_allocate(allocator, ops->max_block_bytes + 1, &memory));
   ck_assert_str_eq(clpt_cl_trace(), "");
   for (size_t bytes = 1; bytes < 8; bytes++) { /* a driver refuses a write past the end */
     memory = clpt_memory(allocator, bytes);
     clpt_ok(clp_allocator_free(allocator, memory, bytes));
   }
-  end();
-}
-END_TEST
-
-START_TEST(neither_an_object_nor_an_error)
-{
-  if (!begin(_i))
-    return;
   clpt_cl_fail(CLPT_clCreateBuffer, 0, 1, CLPT_CL_SILENT);
   clpt_cl_fail(CLPT_clSVMAlloc, 0, 1, CLPT_CL_SILENT);
   clpt_fails(is_svm() ? CLP_OUT_OF_DEVICE_MEMORY : CLP_BACKEND_ERROR, allocate());
@@ -594,86 +402,79 @@ END_TEST
 START_TEST(flags_reach_the_driver)
 {
   const cl_mem_flags vendors = CL_MEM_READ_ONLY | (cl_mem_flags)1 << 40;
-  const cl_mem_flags flags[2][6] = {{CL_MEM_READ_WRITE, CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY,
-                                     CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
-                                     CL_MEM_READ_WRITE | CL_MEM_HOST_NO_ACCESS, vendors},
-                                    {0, CL_MEM_READ_WRITE, CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY,
-                                     CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER,
-                                     CL_MEM_SVM_FINE_GRAIN_BUFFER | CL_MEM_SVM_ATOMICS}};
+  const cl_mem_flags fine = CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER;
+  const cl_mem_flags flags[2][3] = {
+      {CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY | CL_MEM_ALLOC_HOST_PTR, vendors},
+      {0, CL_MEM_READ_ONLY, fine}};
   if (!begin(_i))
     return;
-  end();
-  for (size_t i = 0; i < 6; i++) {
+  for (size_t i = 0; i < 3; i++) {
     const cl_mem_flags wanted = flags[is_svm()][i];
-    pretend();
-    if ((is_on_1_1() && wanted & CL_MEM_HOST_NO_ACCESS) || /* it has no such flag, and is written */
-        create_with(wanted) == CLP_NOT_SUPPORTED)          /* this device has none */
+    must("e");
+    if (create_with(wanted) == CLP_NOT_SUPPORTED) { /* this device has none */
+      must("C");
       continue;
+    }
     clpt_cl_fail(CLPT_clCreateBuffer, 0, wanted == vendors, CL_INVALID_VALUE);
-    ck_assert_int_eq(allocate(), wanted == vendors ? CLP_BACKEND_ERROR : CLP_SUCCESS);
-    if (is_svm())
-      ck_assert_uint_eq(clpt_cl_last_svm_flags(), wanted ? wanted : CL_MEM_READ_WRITE);
-    else
-      ck_assert_uint_eq(clpt_cl_last_mem_flags(), wanted);
-    if (wanted & CL_MEM_SVM_FINE_GRAIN_BUFFER && is_svm())
+    ck_assert_int_eq(run('A'), wanted == vendors ? CLP_BACKEND_ERROR : CLP_SUCCESS);
+    ck_assert_uint_eq(is_svm() ? clpt_cl_last.svm_flags : clpt_cl_last.mem_flags,
+                      wanted ? wanted : CL_MEM_READ_WRITE);
+    if (wanted == fine)
       memset((void *)memory, 1, BYTES); /* the host may, at any time */
     if (wanted != vendors)
-      have_no_memory();
-    end();
+      must("F");
   }
+  end();
 }
 END_TEST
 
-START_TEST(each_allocation_of_host_memory_fails)
+static void fail_host_memory(char step, clpt_host_failures each)
 {
-  clpt_host_failures each = {0};
-  if (!begin(_i))
-    return;
-  end();
+  const clpt_cl_live then = clpt_cl_live_now();
   while (!each.is_over) {
-    pretend();
     clpt_host_fail_next(&each);
-    clp_status status = create();
+    clp_status status = run(step);
     clpt_host_check(&each, status);
     if (status)
-      clpt_cl_assert_live(&before);
+      clpt_cl_assert_live(&then);
+    else if (step == 'M')
+      must("m");
   }
-  ck_assert_uint_gt(each.count, 0);
-  for (each = (clpt_host_failures){.may_do_without = true}; !each.is_over;) {
-    const clpt_cl_live then = clpt_cl_live_now();
-    clpt_host_fail_next(&each);
-    clp_status status = set_mark();
-    clpt_host_check(&each, status);
-    if (!status)
-      end_mark();
-    clpt_cl_assert_live(&then);
-  }
+}
+
+START_TEST(each_allocation_of_host_memory_fails)
+{
+  if (!begin(_i))
+    return;
+  must("e");
+  fail_host_memory('C', (clpt_host_failures){.may_do_without = false});
+  fail_host_memory('M', (clpt_host_failures){.may_do_without = true});
   end();
 }
 END_TEST
 
 /* --- devices --- */
 
+#define COARSE CL_DEVICE_SVM_COARSE_GRAIN_BUFFER
+#define FINE   CL_MEM_SVM_FINE_GRAIN_BUFFER
+
+#define POCL "OpenCL 3.0 PoCL HSTR: pthread-x86_64"
+
 static const struct {
   const char *version, *driver;
   cl_device_type type;
-  const char *refused; /* NULL: it can be read */
-  bool is_pocl, aborts;
+  bool is_pocl, aborts, cannot_be_read;
 } devices[] = {
-    {"OpenCL 1.2 pocl HSTR: pthread-x86_64", "1.6", CL_DEVICE_TYPE_CPU, NULL, true, false},
-    {"OpenCL 2.0 pocl HSTR: pthread-x86_64", "1.8", CL_DEVICE_TYPE_CPU, NULL, true, true},
-    {"OpenCL 3.0 PoCL HSTR: pthread-x86_64", "3.0-rc2", CL_DEVICE_TYPE_CPU, NULL, true, true},
-    {"OpenCL 3.0 PoCL HSTR: pthread-x86_64", "3.1+debian", CL_DEVICE_TYPE_CPU, NULL, true, true},
-    {"OpenCL 3.0 PoCL HSTR: cpu-x86_64", "7.1", CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_DEFAULT, NULL,
-     true, true},
-    {"OpenCL 3.0 PoCL HSTR: CUDA-sm_80", "7.1", CL_DEVICE_TYPE_GPU, NULL, true, false},
-    {"OpenCL 3.0 PoCL", "unknown", CL_DEVICE_TYPE_CPU, NULL, true, false},
-    {"OpenCL 3.0 (Build 0)", "2024.17", CL_DEVICE_TYPE_CPU, NULL, false, false},
-    {"OpenCL 3.0 CUDA", "580", CL_DEVICE_TYPE_GPU, NULL, false, false},
-    {"OpenCL 1.0 ", "1", CL_DEVICE_TYPE_GPU, NULL, false, false},
-    {"OpenCL C 1.2 ", "1", CL_DEVICE_TYPE_GPU, "\"OpenCL C 1.2 \"", false, false},
-    {"OpenCL 2", "1", CL_DEVICE_TYPE_GPU, "\"OpenCL 2\"", false, false},
-    {"", "1", CL_DEVICE_TYPE_GPU, "\"\"", false, false},
+    {"OpenCL 1.2 pocl HSTR: pthread-x86_64", "1.6", CL_DEVICE_TYPE_CPU, true, false, false},
+    {"OpenCL 2.0 pocl HSTR: pthread-x86_64", "1.8", CL_DEVICE_TYPE_CPU, true, true, false},
+    {POCL, "3.0-rc2", CL_DEVICE_TYPE_CPU, true, true, false},
+    {POCL, "3.1+debian", CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_DEFAULT, true, true, false},
+    {POCL, "7.1", CL_DEVICE_TYPE_GPU, true, false, false},
+    {POCL, "unknown", CL_DEVICE_TYPE_CPU, true, false, false},
+    {"OpenCL 3.0 (Build 0)", "2024.17", CL_DEVICE_TYPE_CPU, false, false, false},
+    {"OpenCL 1.0 ", "1", CL_DEVICE_TYPE_GPU, false, false, false},
+    {"OpenCL C 1.2 ", "1", CL_DEVICE_TYPE_GPU, false, false, true},
+    {"", "1", CL_DEVICE_TYPE_GPU, false, false, true},
 };
 enum { DEVICES = sizeof(devices) / sizeof(devices[0]) };
 
@@ -685,27 +486,24 @@ START_TEST(what_devices_need)
   clpt_cl_pretend_text(NULL, CL_DEVICE_VERSION, devices[_i].version);
   clpt_cl_pretend_text(NULL, CL_DRIVER_VERSION, devices[_i].driver);
   clpt_cl_pretend(NULL, CL_DEVICE_TYPE, &devices[_i].type, sizeof(devices[_i].type));
-  if (devices[_i].refused) {
+  if (devices[_i].cannot_be_read) {
     clpt_fails(CLP_BACKEND_ERROR, create_with(CL_MEM_READ_ONLY));
-    clpt_message_has(devices[_i].refused);
+    clpt_message_has(devices[_i].version);
     return;
   }
   clpt_ok(create_with(CL_MEM_READ_ONLY));
-  have_memory();
-  ck_assert_uint_eq(clpt_cl_last_mem_flags(),
+  must("AFsM");
+  ck_assert_uint_eq(clpt_cl_last.mem_flags,
                     CL_MEM_READ_ONLY | (devices[_i].aborts ? CL_MEM_ALLOC_HOST_PTR : 0));
-  have_no_memory();
-  have_mark();
   clpt_cl_reset();
   if (devices[_i].is_pocl) {
-    clpt_fails(CLP_NOT_SUPPORTED, wait_out_of_order());
+    clpt_fails(CLP_NOT_SUPPORTED, run('O'));
     clpt_message_has("PoCL");
     ck_assert_str_eq(clpt_cl_trace(), "clGetEventInfo clGetCommandQueueInfo ");
   } else {
-    clpt_ok(wait_out_of_order());
+    must("O");
   }
-  clpt_ok(wait_in_order());
-  reach_mark();
+  must("W" REACH);
   end();
 }
 END_TEST
@@ -713,37 +511,36 @@ END_TEST
 /* The least memory and version and the greatest alignment count, whichever device has them. */
 START_TEST(a_context_of_two_devices)
 {
-  const cl_ulong blocks[] = {1000, CL_ULONG_MAX}, all[] = {CL_ULONG_MAX, 5000};
-  const cl_uint bits[] = {512, 4096}, largest[] = {64, 128};
-  static const char *const versions[] = {"OpenCL 1.1 x", "OpenCL 3.0 x"};
-  const cl_device_svm_capabilities svm[] = {CL_DEVICE_SVM_COARSE_GRAIN_BUFFER |
-                                                CL_DEVICE_SVM_FINE_GRAIN_BUFFER,
-                                            CL_DEVICE_SVM_COARSE_GRAIN_BUFFER};
+  static const struct {
+    cl_device_info what;
+    size_t bytes; /* the least come first */
+    cl_ulong of[2];
+  } told[] = {
+      {CL_DEVICE_MAX_MEM_ALLOC_SIZE, 8, {1000, CL_ULONG_MAX}},
+      {CL_DEVICE_GLOBAL_MEM_SIZE, 8, {CL_ULONG_MAX, 5000}},
+      {CL_DEVICE_MEM_BASE_ADDR_ALIGN, 4, {512, 4096}},
+      {CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE, 4, {64, 128}},
+      {CL_DEVICE_SVM_CAPABILITIES, 8, {COARSE | CL_DEVICE_SVM_FINE_GRAIN_BUFFER, COARSE}},
+  };
+  const clp_cl_svm_options fine = {sizeof(fine), FINE, 0, NULL};
   clpt_cl two;
   clpt_cl_open(&two, 2);
   for (size_t i = 0; i < two.device_count; i++) {
-    cl_device_id device = two.devices[i];
     const size_t k = (i + (size_t)_i) % 2;
-    clpt_cl_pretend(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, &blocks[k], sizeof(blocks[k]));
-    clpt_cl_pretend(device, CL_DEVICE_GLOBAL_MEM_SIZE, &all[k], sizeof(all[k]));
-    clpt_cl_pretend(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, &bits[k], sizeof(bits[k]));
-    clpt_cl_pretend(device, CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE, &largest[k], sizeof(largest[k]));
-    clpt_cl_pretend(device, CL_DEVICE_SVM_CAPABILITIES, &svm[k], sizeof(svm[k]));
-    clpt_cl_pretend_text(device, CL_DEVICE_VERSION, versions[k]);
+    clpt_cl_pretend_text(two.devices[i], CL_DEVICE_VERSION, k ? NEW : "OpenCL 1.1 x");
+    for (size_t j = 0; j < sizeof(told) / sizeof(told[0]); j++)
+      clpt_cl_pretend(two.devices[i], told[j].what, &told[j].of[k], told[j].bytes);
   }
   if (two.device_count == 2) {
-    const clp_cl_svm_options fine = {sizeof(fine), CL_MEM_SVM_FINE_GRAIN_BUFFER, 0, NULL};
     clpt_ok(clp_cl_deferred_allocator_create(two.context, 0, &allocator));
     ck_assert_uint_eq(allocator->ops.max_block_bytes, 1000);
     ck_assert_uint_eq(allocator->ops.device_bytes, 5000);
     ck_assert_uint_eq(allocator->ops.alignment, 512);
-    clpt_ok(set_mark());
-    ck_assert_uint_eq(clpt_cl_calls(CLPT_clEnqueueMarker), 1);
-    end_mark();
+    must("Mm");
+    ck_assert_uint_eq(clpt_cl_calls(CLPT_clEnqueueMarker), 1); /* the call of the old version */
     end();
-    clpt_fails(CLP_NOT_SUPPORTED,
-               clp_cl_svm_allocator_create(two.context, NULL, &allocator)); /* before 2.0 */
-    clpt_cl_pretend_no_pocl();
+    clpt_fails(CLP_NOT_SUPPORTED, clp_cl_svm_allocator_create(two.context, NULL, &allocator));
+    clpt_cl_pretend_text(NULL, CL_DEVICE_VERSION, NEW);
     clpt_fails(CLP_NOT_SUPPORTED, clp_cl_svm_allocator_create(two.context, &fine, &allocator));
     clpt_message_has("fine-grain");
     clpt_ok(clp_cl_svm_allocator_create(two.context, NULL, &allocator));
@@ -754,70 +551,41 @@ START_TEST(a_context_of_two_devices)
 }
 END_TEST
 
-START_TEST(queues_of_different_devices_wait)
-{
-  clpt_cl two;
-  clpt_cl_open(&two, 2);
-  cl_command_queue to = clpt_cl_queue_on(&two, two.device_count - 1, 0);
-  void *last;
-  clpt_ok(clp_cl_deferred_allocator_create(two.context, 0, &allocator));
-  const clp_allocator_ops *ops = &allocator->ops;
-  stop = clpt_cl_stop(&two, two.queue);
-  clpt_ok(ops->mark_create(allocator->self, two.queue, &mark));
-  clpt_ok(ops->stream_wait(allocator->self, to, mark));
-  clpt_ok(ops->mark_create(allocator->self, to, &last));
-  clpt_ok(ops->mark_is_done(allocator->self, last, &is_done));
-  ck_assert(!is_done);
-  reach_mark();
-  clpt_ok(ops->host_wait(allocator->self, last));
-  ops->mark_destroy(allocator->self, last);
-  end();
-  clpt_cl_ok(clReleaseCommandQueue(to));
-  clpt_cl_close(&two);
-}
-END_TEST
-
 static const struct {
   cl_device_svm_capabilities has;
   cl_svm_mem_flags flags;
   size_t alignment;
-  clp_status status;
-  const char *message;
+  const char *message; /* NULL: it has such memory */
 } svm_devices[] = {
-    {0, 0, 0, CLP_NOT_SUPPORTED, "coarse-grain"},
-    {0, CL_MEM_SVM_FINE_GRAIN_BUFFER, 0, CLP_NOT_SUPPORTED, "fine-grain"},
-    {CL_DEVICE_SVM_COARSE_GRAIN_BUFFER, 0, 0, CLP_SUCCESS, NULL},
-    {CL_DEVICE_SVM_COARSE_GRAIN_BUFFER, CL_MEM_SVM_FINE_GRAIN_BUFFER, 0, CLP_NOT_SUPPORTED,
-     "fine-grain"},
-    {CL_DEVICE_SVM_COARSE_GRAIN_BUFFER | CL_DEVICE_SVM_FINE_GRAIN_BUFFER,
-     CL_MEM_SVM_FINE_GRAIN_BUFFER | CL_MEM_SVM_ATOMICS, 0, CLP_NOT_SUPPORTED, "atomics"},
-    {CL_DEVICE_SVM_COARSE_GRAIN_BUFFER, 0, 1, CLP_SUCCESS, NULL},
-    {CL_DEVICE_SVM_COARSE_GRAIN_BUFFER, 0, 16, CLP_SUCCESS, NULL},
-    {CL_DEVICE_SVM_COARSE_GRAIN_BUFFER, 0, 64, CLP_SUCCESS, NULL},
-    {CL_DEVICE_SVM_COARSE_GRAIN_BUFFER, 0, 128, CLP_INVALID_ARGUMENT, "128 bytes"},
+    {0, 0, 0, "coarse-grain"},
+    {COARSE, FINE, 0, "fine-grain"},
+    {COARSE | CL_DEVICE_SVM_FINE_GRAIN_BUFFER, FINE | CL_MEM_SVM_ATOMICS, 0, "atomics"},
+    {COARSE, 0, 128, "128 bytes"},
+    {COARSE, 0, 0, NULL},
+    {COARSE, 0, 1, NULL},
+    {COARSE, 0, 64, NULL},
 };
 enum { SVM_DEVICES = sizeof(svm_devices) / sizeof(svm_devices[0]) };
 
 START_TEST(devices_with_shared_virtual_memory)
 {
-  const clp_cl_svm_options options = {sizeof(options), svm_devices[_i].flags,
-                                      svm_devices[_i].alignment, NULL};
+  const size_t alignment = svm_devices[_i].alignment;
+  const clp_cl_svm_options options = {sizeof(options), svm_devices[_i].flags, alignment, NULL};
   const cl_uint largest = 64;
-  clpt_cl_pretend_no_pocl();
+  clpt_cl_pretend_text(NULL, CL_DEVICE_VERSION, NEW);
   clpt_cl_pretend(NULL, CL_DEVICE_SVM_CAPABILITIES, &svm_devices[_i].has,
                   sizeof(svm_devices[_i].has));
   clpt_cl_pretend(NULL, CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE, &largest, sizeof(largest));
-  if (svm_devices[_i].status) {
-    clpt_fails(svm_devices[_i].status,
+  if (svm_devices[_i].message) {
+    clpt_fails(alignment ? CLP_INVALID_ARGUMENT : CLP_NOT_SUPPORTED,
                clp_cl_svm_allocator_create(cl.context, &options, &allocator));
     clpt_message_has(svm_devices[_i].message);
-  } else if (clpt_order_has(&cl, CLPT_SVM)) {
-    const size_t alignment = options.alignment ? options.alignment : largest;
+  } else if (clpt_cl_has(&cl, CLPT_SVM)) {
     clpt_ok(clp_cl_svm_allocator_create(cl.context, &options, &allocator));
-    ck_assert_uint_eq(allocator->ops.alignment, alignment);
-    have_memory();
-    ck_assert_uint_eq(memory % alignment, 0);
-    have_no_memory();
+    ck_assert_uint_eq(allocator->ops.alignment, alignment ? alignment : largest);
+    must("A");
+    ck_assert_uint_eq(memory % allocator->ops.alignment, 0);
+    must("F");
     end();
   }
 }
@@ -828,7 +596,7 @@ END_TEST
 static void *let_go(void *unused)
 {
   (void)unused;
-  go();
+  clpt_cl_go_all();
   return NULL;
 }
 
@@ -836,86 +604,61 @@ static void *let_go(void *unused)
  * and the memory is there until the queue has used it, as valgrind sees. */
 START_TEST(freed_behind_the_home_queue)
 {
-  const cl_uint word = 7;
   pthread_t thread;
   if (!begin(_i))
     return;
-  cl_command_queue queue = home_queue() ? home_queue() : other;
-  const bool waits = it->home != NONE && is_svm() && it->vendor == CLPT_NVIDIA;
-  if (is_on_1_1())
-    have_memory(); /* NVIDIA's driver may crash at a write behind an unset user event */
-  stop = clpt_cl_stop(&cl, queue);
-  if (!is_on_1_1())
-    have_memory();
-  if (is_svm())
-    clpt_cl_ok(
-        clEnqueueSVMMemFill(queue, (void *)memory, &word, sizeof(word), BYTES, 0, NULL, NULL));
-  else
-    clpt_cl_fill(queue, (cl_mem)memory, word, BYTES / sizeof(word));
+  cl_command_queue queue = home_queue() ? home_queue() : cl.other;
+  const bool waits = it->home != NONE && is_svm() && it->vendor == NVIDIA;
+  clpt_cl_stop(&cl, queue);
+  must("A");
+  clpt_cl_fill(queue, is_svm() ? CLPT_SVM : CLPT_BUFFERS, memory, 7, BYTES, NULL);
   if (waits)
     ck_assert_int_eq(pthread_create(&thread, NULL, let_go, NULL), 0);
   clpt_cl_reset();
-  if (is_svm() && it->home == NONE)
-    clpt_ok(free_behind_other());
-  else
-    clpt_ok(free_memory());
+  clpt_ok(is_svm() && it->home == NONE ? run('B') : run('F'));
   ck_assert_uint_eq(clpt_cl_calls(CLPT_clFinish) + clpt_cl_calls(CLPT_clWaitForEvents), waits);
   if (is_svm() && !waits)
-    ck_assert_ptr_eq(clpt_cl_last_svm_free_queue(), queue);
+    ck_assert_ptr_eq(clpt_cl_last.svm_free_queue, queue);
   end(); /* which does not wait, either */
   if (waits)
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
-  else
-    go();
-  clpt_cl_ok(clFinish(queue));
 }
 END_TEST
 
-enum { SVM_KIND = 7, WAITERS = 4, MANY = 40 };
+enum { WAITERS = 4, MANY = 40 };
 
-typedef struct waiter {
-  pthread_t thread;
-  clp_status status;
-  bool was_done; /* the mark behind the free, when the wait was over */
-} waiter;
-
-static void *wait_for_frees(void *argument)
+/* NULL: the mark behind the free was not done when the wait was over. */
+static void *wait_for_frees(void *unused)
 {
-  waiter *self = argument;
-  self->status = drain();
-  if (!self->status)
-    self->status = allocator->ops.mark_is_done(allocator->self, mark, &self->was_done);
-  return NULL;
+  bool was_done = false;
+  (void)unused;
+  return !run('D') && !ASK(mark_is_done, mark, &was_done) && was_done ? allocator : NULL;
 }
 
 /* Several threads wait for one free, and none of them goes on before it is done. */
 START_TEST(threads_wait_for_frees_together)
 {
-  waiter waiters[WAITERS] = {{0}};
+  pthread_t threads[WAITERS];
+  void *was_done;
   if (!begin(SVM_KIND))
     return;
-  have_memory();
-  have_mark();
-  clpt_ok(free_behind_other());
+  must("AsMB");
   for (int i = 0; i < WAITERS; i++)
-    ck_assert_int_eq(pthread_create(&waiters[i].thread, NULL, wait_for_frees, &waiters[i]), 0);
-  go();
+    ck_assert_int_eq(pthread_create(&threads[i], NULL, wait_for_frees, NULL), 0);
+  clpt_cl_go_all();
   for (int i = 0; i < WAITERS; i++) {
-    ck_assert_int_eq(pthread_join(waiters[i].thread, NULL), 0);
-    clpt_ok(waiters[i].status);
-    ck_assert(waiters[i].was_done);
+    ck_assert_int_eq(pthread_join(threads[i], &was_done), 0);
+    ck_assert_ptr_nonnull(was_done);
   }
-  end_mark();
+  must("m");
   end();
 }
 END_TEST
 
 static void free_many(int count)
 {
-  for (int i = 0; i < count; i++) {
-    have_memory();
-    clpt_ok(free_behind_other());
-  }
+  while (count-- > 0)
+    must("AB");
 }
 
 /* What is done is dropped on the way, so that a program that never waits keeps few. */
@@ -923,20 +666,20 @@ START_TEST(few_events_stay)
 {
   if (!begin(SVM_KIND))
     return;
-  stop = clpt_cl_stop(&cl, other);
+  const long before = clpt_cl_live_now().events;
+  clpt_cl_stop(&cl, cl.other);
   free_many(MANY);
-  const long kept = clpt_cl_live_now().events - before.events - 1;
-  ck_assert_int_eq(kept, MANY);
-  go();
+  ck_assert_int_eq(clpt_cl_live_now().events, before + MANY);
+  clpt_cl_go_all();
   clpt_cl_reset();
   for (int i = 0; i < 10; i++) {
     free_many(MANY);
-    clpt_cl_ok(clFinish(other));
+    clpt_cl_ok(clFinish(cl.other));
   }
-  ck_assert_int_lt(clpt_cl_live_now().events - before.events, 5 * MANY);
+  ck_assert_int_lt(clpt_cl_live_now().events, before + 5 * MANY);
   ck_assert_uint_lt(clpt_cl_calls(CLPT_clGetEventInfo), 60 * MANY); /* not all of them each time */
-  clpt_ok(drain());
-  ck_assert_int_eq(clpt_cl_live_now().events, before.events);
+  must("D");
+  ck_assert_int_eq(clpt_cl_live_now().events, before);
   end();
 }
 END_TEST
@@ -944,18 +687,15 @@ END_TEST
 /* A free behind work that failed is over; where a wait fails, the others are waited for. */
 START_TEST(a_wait_for_frees_that_fails)
 {
-  static const cl_int codes[] = {CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_OUT_OF_RESOURCES};
   if (!begin(SVM_KIND))
     return;
   free_many(3);
-  clpt_cl_ok(clFinish(other));
-  clpt_cl_fail(CLPT_clWaitForEvents, 0, 1, codes[_i]);
-  clp_status status = drain();
-  ck_assert_int_eq(status, _i ? CLP_BACKEND_ERROR : CLP_SUCCESS);
-  if (_i)
-    clpt_message_has("clWaitForEvents failed with CL_OUT_OF_RESOURCES (-5)");
+  clpt_cl_ok(clFinish(cl.other));
+  clpt_cl_fail(CLPT_clWaitForEvents, 0, 1,
+               _i ? CL_OUT_OF_RESOURCES : CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+  ck_assert_int_eq(run('D'), _i ? CLP_BACKEND_ERROR : CLP_SUCCESS);
   ck_assert_uint_eq(clpt_cl_calls(CLPT_clWaitForEvents), 3);
-  clpt_ok(drain());
+  must("D");
   end();
 }
 END_TEST
@@ -964,15 +704,14 @@ START_TEST(frees_are_forgotten_without_host_memory)
 {
   if (!begin(SVM_KIND))
     return;
-  stop = clpt_cl_stop(&cl, other);
+  must("s");
   for (int i = 0; i < 20 * MANY; i++) {
-    have_memory();
+    must("A");
     clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
-    clpt_ok(free_behind_other());
+    must("B");
     clpt_host_stop();
   }
-  go();
-  clpt_ok(drain());
+  must("gD");
   end();
 }
 END_TEST
@@ -982,26 +721,24 @@ CLPT_MAIN("OpenCL's allocators", clpt_cl_run)
   /* Where PoCL is the driver, two devices that take user events (its basic one locks up); a
    * variable of the user's goes first. */
   setenv("POCL_DEVICES", "pthread pthread", 0);
-  static const char *const names[] = {"calls", "each kind", "devices", "frees"};
-  TCase *cases[4];
-  for (int i = 0; i < 4; i++) {
-    cases[i] = clpt_case(suite, names[i]);
-    tcase_add_unchecked_fixture(cases[i], open_all, close_all);
-    tcase_add_checked_fixture(cases[i], setup, teardown);
-  }
-  tcase_add_loop_test(cases[0], each_call_of_each_operation, 0, KINDS * OPERATIONS);
-  tcase_add_loop_test(cases[1], what_each_says, 0, KINDS);
-  tcase_add_loop_test(cases[1], sizes_at_the_edges, 0, KINDS);
-  tcase_add_loop_test(cases[1], neither_an_object_nor_an_error, 0, KINDS);
-  tcase_add_loop_test(cases[1], flags_reach_the_driver, 0, KINDS);
-  tcase_add_loop_test(cases[1], each_allocation_of_host_memory_fails, 0, KINDS);
-  tcase_add_loop_test(cases[1], freed_behind_the_home_queue, 0, KINDS);
-  tcase_add_loop_test(cases[2], what_devices_need, 0, DEVICES);
-  tcase_add_loop_test(cases[2], a_context_of_two_devices, 0, 2);
-  tcase_add_test(cases[2], queues_of_different_devices_wait);
-  tcase_add_loop_test(cases[2], devices_with_shared_virtual_memory, 0, SVM_DEVICES);
-  tcase_add_test(cases[3], threads_wait_for_frees_together);
-  tcase_add_test(cases[3], few_events_stay);
-  tcase_add_loop_test(cases[3], a_wait_for_frees_that_fails, 0, 2);
-  tcase_add_test(cases[3], frees_are_forgotten_without_host_memory);
+  const struct {
+    const TTest *test;
+    int to;
+  } tests[] = {
+      {each_call_of_each_operation, KINDS * OPERATIONS},
+      {what_each_says_and_takes, KINDS},
+      {flags_reach_the_driver, KINDS},
+      {each_allocation_of_host_memory_fails, KINDS},
+      {freed_behind_the_home_queue, KINDS},
+      {what_devices_need, DEVICES},
+      {a_context_of_two_devices, 2},
+      {devices_with_shared_virtual_memory, SVM_DEVICES},
+      {threads_wait_for_frees_together, 1},
+      {few_events_stay, 1},
+      {a_wait_for_frees_that_fails, 2},
+      {frees_are_forgotten_without_host_memory, 1},
+  };
+  TCase *into = clpt_cl_case(suite, "allocators", &cl);
+  for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
+    tcase_add_loop_test(into, tests[i].test, 0, tests[i].to);
 }

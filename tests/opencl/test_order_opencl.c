@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Stream order, over OpenCL: queues are held up by events of the test's. */
-#include "queues.h"
-#include "support/opencl_fixture.h"
-#include "support/order_memory.h"
+/* Stream order, over OpenCL: the table of cases, and what comes of queues out of order as the
+ * driver has them. Queues are held up by events of the test's. */
 #include "support/order_suite.h"
-#include "support/wrap_opencl.h"
+#include "support/pools.h"
+#include "support/watch_opencl.h"
 
 #include <clpool/opencl.h>
+#include <sched.h>
 
 /* Both kinds of memory, with a home stream or without, each of two queues in order or not. */
-enum { HOMES = 2, ORDERS = 4, VARIANTS = CLPT_ORDER_KINDS * HOMES * ORDERS, ROUNDS = 2 };
+enum { HOMES = 2, ORDERS = 4, VARIANTS = CLPT_CL_KINDS * HOMES * ORDERS, ROUNDS = 2 };
 
 static clpt_cl cl; /* one for all: a context takes NVIDIA's driver 160 ms */
-static clpt_order_kind kind;
+static clpt_cl_kind kind;
 static cl_command_queue queues[CLPT_ORDER_STREAMS]; /* NULL: dropped */
 static cl_event ends[CLPT_ORDER_STREAMS];           /* of queues that were dropped */
 static size_t end_count;
@@ -31,16 +31,16 @@ static cl_command_queue new_queue(bool out_of_order)
 
 static bool open_queues(int variant, clpt_order_setting *out)
 {
-  kind = (clpt_order_kind)(variant % CLPT_ORDER_KINDS);
+  kind = (clpt_cl_kind)(variant % CLPT_CL_KINDS);
   read_count = end_count = 0;
-  bool has_home = variant / CLPT_ORDER_KINDS % HOMES;
-  int orders = variant / CLPT_ORDER_KINDS / HOMES;
-  if (!clpt_order_has(&cl, kind))
+  bool has_home = variant / CLPT_CL_KINDS % HOMES;
+  int orders = variant / CLPT_CL_KINDS / HOMES;
+  if (!clpt_cl_has(&cl, kind))
     return false;
   for (int i = 0; i < CLPT_ORDER_STREAMS; i++)
     out->streams[i] = queues[i] = new_queue(i < 2 && orders >> i & 1);
-  out->allocator = clpt_order_allocator(&cl, kind, has_home ? queues[CLPT_H] : NULL);
-  out->are_apart = clpt_cl_is_pocl(&cl);
+  out->allocator = clpt_cl_allocator(&cl, kind, has_home ? queues[CLPT_H] : NULL);
+  out->are_apart = clpt_cl_is(&cl, CLPT_POCL_PLATFORM);
   return true;
 }
 
@@ -135,7 +135,7 @@ static void order(clp_stream earlier, clp_stream later)
 
 static void write_words(clp_stream queue, clp_buffer *buffer, uint32_t word)
 {
-  clpt_order_fill(queue, buffer, word);
+  clpt_cl_fill_buffer(queue, buffer, word);
   keep_order(queue);
 }
 
@@ -183,10 +183,12 @@ static void setup(void)
   size_t bytes = (size_t)CLPT_MOST_READS * CLPT_ORDER_BYTES;
   cl_int code;
   clpt_cl_open(&cl, 1);
-  clpt_cl_pretend_no_pocl(); /* whose queues do not wait if they are out of order */
+  clpt_cl_reset();
+  /* PoCL's queues do not wait if they are out of order. */
+  clpt_cl_pretend_text(NULL, CL_DEVICE_VERSION, "OpenCL 3.0 pretended");
   copies = clCreateBuffer(cl.context, CL_MEM_READ_WRITE, bytes, NULL, &code);
   clpt_cl_ok(code);
-  if (clpt_order_has(&cl, CLPT_SVM))
+  if (clpt_cl_has(&cl, CLPT_SVM))
     svm_copies = clSVMAlloc(cl.context, CL_MEM_READ_WRITE, bytes, 0);
 }
 
@@ -200,34 +202,82 @@ static void teardown(void)
   clpt_cl_close(&cl);
 }
 
-/* Without the pool's care, the stale write comes last: else the cases would prove nothing. */
-START_TEST(the_driver_does_not_help)
+/* --- queues out of order, as the driver has them --- */
+
+/* A stale write is held up by an event of the test's, so that it comes last wherever nobody orders
+ * it. This thread alone lets it go, after all that it asks of the pool: were the host to wait, the
+ * test would hang. */
+
+enum { STALE = 1, FRESH = 2, ARENAS = 2, FLAGS = 4, OWNERS = 3 };
+enum { OUT_OF_ORDER = CLPT_CL_KINDS * ARENAS * FLAGS };
+
+/* NULL: the device has no such memory. */
+static clp_pool *start(int variant, cl_command_queue home)
 {
-  cl_int code;
-  if (!clpt_cl_is_pocl(&cl))
+  const unsigned flags = (unsigned)variant / CLPT_CL_KINDS / ARENAS % FLAGS;
+  kind = (clpt_cl_kind)(variant % CLPT_CL_KINDS);
+  return clpt_cl_has(&cl, kind)
+             ? clpt_cl_pool(&cl, kind, flags, home, variant / CLPT_CL_KINDS % ARENAS)
+             : NULL;
+}
+
+static clp_buffer *allocate_on(clp_pool *pool, cl_command_queue queue)
+{
+  clp_buffer *buffer = NULL;
+  clpt_ok(clp_pool_allocate_on(pool, CLPT_ORDER_BYTES, queue, &buffer));
+  return buffer;
+}
+
+/* As in the guide, doc/queues-and-order.md: the program's own barrier, which must not undo what the
+ * pool has ordered. */
+static void wait_for(cl_command_queue later, cl_command_queue earlier)
+{
+  cl_event event = marker(earlier);
+  clpt_cl_ok(clEnqueueBarrierWithWaitList(later, 1, &event, NULL));
+  clpt_cl_ok(clReleaseEvent(event));
+}
+
+/* The block goes on in its home queue, without a name; in the same queue; in another. */
+START_TEST(the_next_owner_comes_after_the_stale_write)
+{
+  const int owner = _i / OUT_OF_ORDER;
+  clp_pool *pool = start(_i, owner == 0 ? cl.out_of_order : NULL);
+  if (!pool)
     return;
-  cl_command_queue first = new_queue(false), second = new_queue(false);
-  cl_mem mem = clCreateBuffer(cl.context, CL_MEM_READ_WRITE, CLPT_ORDER_BYTES, NULL, &code);
-  clpt_cl_ok(code);
-  cl_event stop = clpt_cl_stop(&cl, first);
-  clpt_cl_fill(first, mem, 1, CLPT_ORDER_WORDS);
-  clpt_cl_fill(second, mem, 2, CLPT_ORDER_WORDS);
-  clpt_cl_ok(clFinish(second));
+  cl_command_queue next = owner < 2 ? cl.out_of_order : new_queue(true);
+  clp_buffer *stale = owner == 0 ? clpt_allocate(pool, CLPT_ORDER_BYTES)
+                                 : allocate_on(pool, cl.out_of_order),
+             *fresh;
+  cl_event stop = clpt_cl_stop(&cl, NULL);
+  clpt_cl_fill(cl.out_of_order, kind, clp_buffer_memory(stale), STALE, CLPT_ORDER_BYTES, &stop);
+  if (owner == 0) {
+    clpt_ok(clp_buffer_release(stale));
+    fresh = clpt_allocate(pool, CLPT_ORDER_BYTES);
+  } else {
+    clpt_ok(clp_buffer_release_on(stale, cl.out_of_order));
+    fresh = allocate_on(pool, next);
+    wait_for(next, cl.queue);
+  }
+  clpt_cl_fill_buffer(next, fresh, FRESH);
+  clpt_cl_ok(clFlush(next));
+  clpt_cl_ok(clFinish(cl.queue));
+  for (int i = 0; i < 100; i++)
+    sched_yield(); /* for what nobody holds up */
   clpt_cl_go(stop);
-  clpt_cl_ok(clFinish(first));
-  clpt_cl_assert_filled(second, mem, 1, CLPT_ORDER_WORDS);
-  clpt_cl_ok(clReleaseMemObject(mem));
-  clpt_cl_ok(clReleaseCommandQueue(first));
-  clpt_cl_ok(clReleaseCommandQueue(second));
+  clpt_cl_ok(clFinish(cl.out_of_order));
+  clpt_cl_assert_buffer(next, fresh, FRESH);
+  clpt_cl_ok(clFinish(next));
+  clpt_ok(clp_buffer_release_on(fresh, next));
+  clp_pool_release(pool);
+  if (next != cl.out_of_order)
+    clpt_cl_ok(clReleaseCommandQueue(next));
 }
 END_TEST
 
 int main(void)
 {
   Suite *suite = clpt_order_suite("order: OpenCL", &opencl, setup, teardown);
-  TCase *tests = clpt_case(suite, "the race");
-  tcase_add_unchecked_fixture(tests, setup, teardown);
-  tcase_add_test(tests, the_driver_does_not_help);
-  clpt_add_queue_tests(suite);
+  TCase *tests = clpt_cl_case(suite, "out of order", &cl);
+  tcase_add_loop_test(tests, the_next_owner_comes_after_the_stale_write, 0, OWNERS * OUT_OF_ORDER);
   return clpt_cl_run(suite);
 }

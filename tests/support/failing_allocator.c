@@ -5,37 +5,24 @@
 #include "core/allocator/allocator.h"
 #include "suite.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 /* Made-up addresses: no two blocks of one device overlap. */
 static const clp_memory first_memory = 0x10000, most_bytes = (clp_memory)1 << 40;
 
-static void append_locked(clpt_device *device, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void append_locked(clpt_device *device, const char *format, ...)
+static void note_locked(clpt_device *device, clpt_call call, size_t bytes, clp_status status)
 {
   size_t room = sizeof(device->trace) - device->trace_length;
-  va_list arguments;
-  int length;
+  char figure[32] = "";
 
-  va_start(arguments, format);
-  length = vsnprintf(device->trace + device->trace_length, room, format, arguments);
-  va_end(arguments);
+  if (call == CLPT_ALLOCATE || call == CLPT_FREE || call == CLPT_CALLBACK)
+    (void)snprintf(figure, sizeof(figure), "%zu", bytes);
+  int length = snprintf(device->trace + device->trace_length, room, "%s%c%s%s",
+                        device->trace_length > 0 ? " " : "", (int)call, figure, status ? "!" : "");
   if (length > 0 && (size_t)length < room)
     device->trace_length += (size_t)length;
   else
     device->trace[device->trace_length] = '\0'; /* full: what came first matters */
-}
-
-static void note_locked(clpt_device *device, clpt_call call, size_t bytes, clp_status status)
-{
-  append_locked(device, "%s%c", device->trace_length > 0 ? " " : "", (int)call);
-  if (call == CLPT_ALLOCATE || call == CLPT_FREE || call == CLPT_CALLBACK)
-    append_locked(device, "%zu", bytes);
-  if (status != CLP_SUCCESS)
-    append_locked(device, "!");
 }
 
 void clpt_device_note(clpt_device *device, clpt_call call, size_t bytes)
@@ -65,20 +52,25 @@ clp_status clpt_fault_next(clpt_fault *fault)
   return fault->status;
 }
 
-static clp_status fail_with(const clpt_fault *fault, clp_status status)
-{
-  if (fault->message == NULL || status == CLP_SUCCESS)
-    return status;
-  return clp_set_last_error(status, fault->native_code, fault->message);
-}
-
-static void begin(clpt_device *device, clpt_call call, size_t bytes)
+/* Begins a call, under the lock; the status that it is to fail with. */
+static clp_status begin(clpt_device *device, clpt_call call, size_t bytes, clpt_fault *fault)
 {
   if (device->on_call != NULL)
     device->on_call(device, call, bytes);
   pthread_mutex_lock(&device->lock);
   if (device->destroyed > 0)
     device->misuses++;
+  return fault ? clpt_fault_next(fault) : CLP_SUCCESS;
+}
+
+static clp_status end(clpt_device *device, clpt_call call, size_t bytes, const clpt_fault *fault,
+                      clp_status status)
+{
+  note_locked(device, call, bytes, status);
+  pthread_mutex_unlock(&device->lock);
+  if (!status || fault->message == NULL)
+    return status;
+  return clp_set_last_error(status, fault->native_code, fault->message);
 }
 
 static bool has_room_locked(const clpt_device *device, size_t bytes)
@@ -115,17 +107,12 @@ static clp_status take_locked(clpt_device *device, size_t bytes, clp_memory *out
 static clp_status device_allocate(void *self, size_t bytes, clp_memory *out)
 {
   clpt_device *device = self;
-  clp_status status;
+  clp_status status = begin(device, CLPT_ALLOCATE, bytes, &device->allocate_fault);
 
-  begin(device, CLPT_ALLOCATE, bytes);
-  if (bytes == 0)
-    device->misuses++;
-  status = clpt_fault_next(&device->allocate_fault);
-  if (status == CLP_SUCCESS)
+  device->misuses += bytes == 0;
+  if (!status)
     status = take_locked(device, bytes, out);
-  note_locked(device, CLPT_ALLOCATE, bytes, status);
-  pthread_mutex_unlock(&device->lock);
-  return fail_with(&device->allocate_fault, status);
+  return end(device, CLPT_ALLOCATE, bytes, &device->allocate_fault, status);
 }
 
 static void give_locked(clpt_device *device, clp_memory memory, size_t bytes)
@@ -146,53 +133,40 @@ static void give_locked(clpt_device *device, clp_memory memory, size_t bytes)
 static clp_status device_free(void *self, clp_memory memory, size_t bytes)
 {
   clpt_device *device = self;
-  clp_status status;
+  clp_status status = begin(device, CLPT_FREE, bytes, &device->free_fault);
 
-  begin(device, CLPT_FREE, bytes);
-  status = clpt_fault_next(&device->free_fault);
-  if (status == CLP_SUCCESS)
+  if (!status)
     give_locked(device, memory, bytes);
-  note_locked(device, CLPT_FREE, bytes, status);
-  pthread_mutex_unlock(&device->lock);
-  return fail_with(&device->free_fault, status);
+  return end(device, CLPT_FREE, bytes, &device->free_fault, status);
 }
 
 static clp_status device_drain(void *self)
 {
   clpt_device *device = self;
-  clp_status status;
+  clp_status status = begin(device, CLPT_DRAIN, 0, &device->drain_fault);
 
-  begin(device, CLPT_DRAIN, 0);
-  status = clpt_fault_next(&device->drain_fault);
-  if (status == CLP_SUCCESS)
+  if (!status)
     device->pending_bytes = 0;
-  note_locked(device, CLPT_DRAIN, 0, status);
-  pthread_mutex_unlock(&device->lock);
-  return fail_with(&device->drain_fault, status);
+  return end(device, CLPT_DRAIN, 0, &device->drain_fault, status);
 }
 
 static clp_status device_return_cached(void *self)
 {
   clpt_device *device = self;
-  clp_status status;
+  clp_status status = begin(device, CLPT_RETURN_CACHED, 0, &device->return_cached_fault);
 
-  begin(device, CLPT_RETURN_CACHED, 0);
-  status = clpt_fault_next(&device->return_cached_fault);
-  if (status == CLP_SUCCESS)
+  if (!status)
     device->cached_bytes = 0;
-  note_locked(device, CLPT_RETURN_CACHED, 0, status);
-  pthread_mutex_unlock(&device->lock);
-  return fail_with(&device->return_cached_fault, status);
+  return end(device, CLPT_RETURN_CACHED, 0, &device->return_cached_fault, status);
 }
 
 static void device_destroy(void *self)
 {
   clpt_device *device = self;
 
-  begin(device, CLPT_DESTROY, 0);
-  note_locked(device, CLPT_DESTROY, 0, CLP_SUCCESS);
+  (void)begin(device, CLPT_DESTROY, 0, NULL);
   device->destroyed++;
-  pthread_mutex_unlock(&device->lock);
+  (void)end(device, CLPT_DESTROY, 0, NULL, CLP_SUCCESS);
 }
 
 void clpt_device_init(clpt_device *device)

@@ -66,14 +66,11 @@ static void *kept(void *block)
 /* Counts a call; whether it fails. */
 static bool fails(void)
 {
-  unsigned long call;
-  bool failing;
+  unsigned long call = host.calls;
+  bool failing = host.armed && ((host.failure == CLPT_HOST_FAILS_ONCE && call == host.nth) ||
+                                (host.failure == CLPT_HOST_STAYS_OUT && call >= host.nth));
 
-  if (!host.armed)
-    return false;
-  call = host.calls++;
-  failing = (host.failure == CLPT_HOST_FAILS_ONCE && call == host.nth) ||
-            (host.failure == CLPT_HOST_STAYS_OUT && call >= host.nth);
+  host.calls += host.armed;
   if (failing) {
     host.failed = true;
     errno = ENOMEM;
@@ -82,61 +79,51 @@ static bool fails(void)
 }
 
 /* The linker's names: a call to malloc becomes __wrap_malloc, __real_malloc is libc's. */
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_realloc(void *block, size_t bytes);
-void *__real_reallocarray(void *block, size_t count, size_t bytes);
-void *__real_aligned_alloc(size_t alignment, size_t bytes);
-void __real_free(void *block);
-int __real_posix_memalign(void **out, size_t alignment, size_t bytes);
-char *__real_strdup(const char *text);
-char *__real_strndup(const char *text, size_t length);
-int __real_vasprintf(char **out, const char *format, va_list arguments);
+#define WRAPPED(type, name, ...)                                                                   \
+  type __real_##name(__VA_ARGS__);                                                                 \
+  type __wrap_##name(__VA_ARGS__);                                                                 \
+  type __wrap_##name(__VA_ARGS__)
 
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *block, size_t bytes);
-void *__wrap_reallocarray(void *block, size_t count, size_t bytes);
-void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
-void __wrap_free(void *block);
-int __wrap_posix_memalign(void **out, size_t alignment, size_t bytes);
-char *__wrap_strdup(const char *text);
-char *__wrap_strndup(const char *text, size_t length);
-int __wrap_vasprintf(char **out, const char *format, va_list arguments)
-    __attribute__((format(printf, 2, 0)));
-
-void *__wrap_malloc(size_t bytes)
+WRAPPED(void *, malloc, size_t bytes)
 {
   return fails() ? NULL : kept(__real_malloc(bytes));
 }
 
-void *__wrap_calloc(size_t count, size_t bytes)
+WRAPPED(void *, calloc, size_t count, size_t bytes)
 {
   return fails() ? NULL : kept(__real_calloc(count, bytes));
 }
 
-void *__wrap_realloc(void *block, size_t bytes)
-{
-  bool failing = fails();
-  void *moved = failing ? NULL : __real_realloc(block, bytes);
-
-  return block == NULL ? kept(moved) : moved;
-}
-
-void *__wrap_reallocarray(void *block, size_t count, size_t bytes)
-{
-  bool failing = fails();
-  void *moved = failing ? NULL : __real_reallocarray(block, count, bytes);
-
-  return block == NULL ? kept(moved) : moved;
-}
-
-void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
+WRAPPED(void *, aligned_alloc, size_t alignment, size_t bytes)
 {
   return fails() ? NULL : kept(__real_aligned_alloc(alignment, bytes));
 }
 
-int __wrap_posix_memalign(void **out, size_t alignment, size_t bytes)
+WRAPPED(char *, strdup, const char *text)
+{
+  return fails() ? NULL : kept(__real_strdup(text));
+}
+
+WRAPPED(char *, strndup, const char *text, size_t length)
+{
+  return fails() ? NULL : kept(__real_strndup(text, length));
+}
+
+WRAPPED(void *, realloc, void *block, size_t bytes)
+{
+  void *moved = fails() ? NULL : __real_realloc(block, bytes);
+
+  return block == NULL ? kept(moved) : moved;
+}
+
+WRAPPED(void *, reallocarray, void *block, size_t count, size_t bytes)
+{
+  void *moved = fails() ? NULL : __real_reallocarray(block, count, bytes);
+
+  return block == NULL ? kept(moved) : moved;
+}
+
+WRAPPED(int, posix_memalign, void **out, size_t alignment, size_t bytes)
 {
   int code = fails() ? ENOMEM : __real_posix_memalign(out, alignment, bytes);
 
@@ -144,17 +131,8 @@ int __wrap_posix_memalign(void **out, size_t alignment, size_t bytes)
   return code;
 }
 
-char *__wrap_strdup(const char *text)
-{
-  return fails() ? NULL : kept(__real_strdup(text));
-}
-
-char *__wrap_strndup(const char *text, size_t length)
-{
-  return fails() ? NULL : kept(__real_strndup(text, length));
-}
-
-int __wrap_vasprintf(char **out, const char *format, va_list arguments)
+__attribute__((format(printf, 2, 0)))
+WRAPPED(int, vasprintf, char **out, const char *format, va_list arguments)
 {
   int length = fails() ? -1 : __real_vasprintf(out, format, arguments);
 
@@ -162,7 +140,7 @@ int __wrap_vasprintf(char **out, const char *format, va_list arguments)
   return length;
 }
 
-void __wrap_free(void *block)
+WRAPPED(void, free, void *block)
 {
   host.live -= host.armed && block != NULL;
   __real_free(block);

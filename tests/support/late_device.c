@@ -1,445 +1,821 @@
 /* SPDX-License-Identifier: MIT */
-/* A device whose streams run late: the functions of its allocator. */
+/* A device whose streams run late: its streams, its memory, the functions of its allocator, and
+ * what users and tests do. What ends in _locked needs the device's lock. */
 #include "late_device.h"
 
 #include "core/allocator/allocator.h"
-#include "late_blocks.h"
 #include "suite.h"
 
+#include <stdio.h>
+
+enum { GRAIN = 256 /* bytes; offsets of parts are multiples of it */ };
+
+typedef clpt_late_device late;
+typedef struct clpt_late_point point;
+
+/* One piece of work, which waits for `after`. Without `run` it does no more. */
+typedef struct clpt_late_work {
+  point after;
+  void (*run)(late *it, clpt_late_block *block, uint64_t tag);
+  late *device;
+  clpt_late_block *block;
+  uint64_t tag;
+  struct clpt_late_work *next;
+} clpt_late_work;
+
 struct clpt_late_mark {
-  clpt_late_device *device;
-  clpt_late_point point;
+  late *device;
+  point at;
   bool released;
   clpt_late_mark *next;
 };
 
+static void *new_zeroed(size_t bytes)
+{
+  void *memory = calloc(1, bytes);
+  if (!memory)
+    abort();
+  return memory;
+}
+
+/* Only the first is kept. */
+static void wrong_locked(late *it, const char *what)
+{
+  if (!it->wrong[0])
+    (void)snprintf(it->wrong, sizeof(it->wrong), "%s", what);
+}
+
+static pthread_mutex_t *lock(late *it)
+{
+  pthread_mutex_lock(&it->lock);
+  return &it->lock;
+}
+
+static void unlock(pthread_mutex_t *const *locked)
+{
+  pthread_mutex_unlock(*locked);
+}
+
+/* Has the device's lock to the end of the function. */
+#define LOCKED(it)                                                                                 \
+  __attribute__((cleanup(unlock), unused)) pthread_mutex_t *const locked_ = lock(it)
+
+/* --- streams --- */
+
+static bool has_ended(const clpt_late_stream *stream)
+{
+  return stream->users + stream->retains == 0;
+}
+
+static clpt_late_stream *add_stream_locked(late *it)
+{
+  clpt_late_stream *stream = it->streams.reuse_addresses ? it->streams.newest : NULL;
+  while (stream && (!has_ended(stream) || stream->first))
+    stream = stream->next;
+  if (!stream) {
+    stream = new_zeroed(sizeof(*stream));
+    stream->end = &stream->first;
+    stream->next = it->streams.newest;
+    it->streams.newest = stream;
+  }
+  stream->users = 1;
+  return stream;
+}
+
+static bool is_stream_locked(const late *it, const clpt_late_stream *stream)
+{
+  for (const clpt_late_stream *known = it->streams.newest; known; known = known->next)
+    if (known == stream)
+      return !has_ended(known);
+  return false;
+}
+
+static void give_locked(clpt_late_stream *stream, clpt_late_work work)
+{
+  clpt_late_work *given = new_zeroed(sizeof(*given));
+  *given = work;
+  *stream->end = given;
+  stream->end = &given->next;
+  stream->given++;
+}
+
+static point end_of(clpt_late_stream *stream)
+{
+  return (point){stream, stream->given};
+}
+
+static bool is_reached(point at)
+{
+  return !at.stream || at.stream->done >= at.position;
+}
+
+/* False: no work is left, or it waits for another stream. */
+static bool step_locked(clpt_late_stream *stream)
+{
+  clpt_late_work *work = stream->first;
+  if (!work || !is_reached(work->after))
+    return false;
+  stream->first = work->next;
+  if (!stream->first)
+    stream->end = &stream->first;
+  if (work->run)
+    work->run(work->device, work->block, work->tag);
+  free(work);
+  stream->done++;
+  return true;
+}
+
+/* Does what is needed to get there, on other streams too, and no more. It always gets there: work
+ * waits only for points that were there before it. */
+static void reach_locked(point at)
+{
+  while (!is_reached(at))
+    if (!step_locked(at.stream))
+      reach_locked(at.stream->first->after);
+}
+
+/* --- blocks --- */
+
+static clpt_late_block *add_block_locked(late *it, void *content, size_t bytes)
+{
+  clpt_late_block *block = new_zeroed(sizeof(*block));
+  block->content = content;
+  block->memory = it->opaque ? ++it->last_handle : (clp_memory)content;
+  block->bytes = bytes;
+  block->next = it->blocks;
+  it->blocks = block;
+  return block;
+}
+
+static clpt_late_block *find_locked(late *it, clp_memory memory)
+{
+  clpt_late_block *block = it->blocks;
+  while (block && (block->memory != memory || block->leaving))
+    block = block->next;
+  if (!block)
+    wrong_locked(it, "memory that is none, or was freed");
+  return block;
+}
+
+static void remove_locked(late *it, clpt_late_block *block)
+{
+  clpt_late_block **link = &it->blocks;
+  while (*link != block)
+    link = &(*link)->next;
+  *link = block->next;
+  if (!block->whole) {
+    it->live_blocks--;
+    it->live_bytes -= block->bytes;
+    it->leaving_blocks--;
+    it->leaving_bytes -= block->bytes;
+    free(block->content);
+  }
+  free(block);
+}
+
+/* Marks the block as freed; NULL: it cannot be. */
+static clpt_late_block *leave_locked(late *it, clp_memory memory, size_t bytes)
+{
+  clpt_late_block *block = find_locked(it, memory);
+  if (!block)
+    return NULL;
+  if (block->bytes != bytes)
+    wrong_locked(it, "memory freed with another size");
+  if (block->parts > 0)
+    wrong_locked(it, "memory freed of which there are parts");
+  block->leaving = true;
+  if (block->whole)
+    return block;
+  it->leaving_blocks++;
+  it->leaving_bytes += bytes;
+  if (it->on_free)
+    it->on_free(it, memory);
+  return block;
+}
+
+/* Whether that memory has another part, which streams still use or which was not united yet. */
+static bool has_part_locked(const late *it, const unsigned char *content, size_t bytes,
+                            bool is_in_use)
+{
+  for (const clpt_late_block *block = it->blocks; block; block = block->next)
+    if (block->whole && block->content < content + bytes &&
+        content < block->content + block->bytes && (is_in_use ? block->uses > 0 : !block->leaving))
+      return true;
+  return false;
+}
+
+/* A part that begins where its block does is found before that. */
+static clp_memory split_locked(late *it, clp_memory memory, size_t offset, size_t bytes)
+{
+  clpt_late_block *whole = it->blocks;
+  while (whole && (whole->memory != memory || whole->whole))
+    whole = whole->next;
+  if (!whole || whole->leaving || offset % GRAIN || bytes > whole->bytes ||
+      offset > whole->bytes - bytes) {
+    wrong_locked(it, "a part of what is no block, or not within one");
+    return 0;
+  }
+  if (it->ops.exclusive_parts && has_part_locked(it, whole->content + offset, bytes, true))
+    wrong_locked(it, "a part over one that streams still use");
+  if ((it->opaque || it->addresses) && has_part_locked(it, whole->content + offset, bytes, false))
+    wrong_locked(it, "a part over another one");
+  clpt_late_block *part = add_block_locked(it, whole->content + offset, bytes);
+  part->whole = whole;
+  whole->parts++;
+  return part->memory;
+}
+
+static void unite_locked(late *it, clp_memory memory, size_t bytes)
+{
+  clpt_late_block *part = leave_locked(it, memory, bytes);
+  if (!part)
+    return;
+  if (part->whole)
+    part->whole->parts--;
+  else
+    wrong_locked(it, "a block united that is no part");
+  if (part->uses == 0)
+    remove_locked(it, part);
+}
+
+unsigned char *clpt_late_content(late *it, clp_memory memory, size_t bytes)
+{
+  LOCKED(it);
+  for (const clpt_late_block *block = it->blocks; block; block = block->next)
+    if (block->memory == memory && !block->leaving && block->bytes >= bytes)
+      return block->content;
+  return NULL;
+}
+
+/* --- work on blocks --- */
+
+static void finish_use_locked(late *it, clpt_late_block *block)
+{
+  clpt_late_block *whole = block->whole;
+  if (--block->uses == 0 && block->leaving)
+    remove_locked(it, block);
+  if (whole && --whole->uses == 0 && whole->leaving)
+    remove_locked(it, whole);
+}
+
+static uint64_t *tag_at(const clpt_late_block *block, size_t offset)
+{
+  return (uint64_t *)(void *)(block->content + offset);
+}
+
+/* Tags grow in the order in which writes were given, and so must they in each block. */
+static void run_write(late *it, clpt_late_block *block, uint64_t tag)
+{
+  for (size_t i = 0; i < block->bytes; i += GRAIN) {
+    if (*tag_at(block, i) > tag)
+      wrong_locked(it, "a write came after one that was given later");
+    *tag_at(block, i) = tag;
+  }
+  finish_use_locked(it, block);
+}
+
+static void run_read(late *it, clpt_late_block *block, uint64_t tag)
+{
+  for (size_t i = 0; i < block->bytes; i += GRAIN)
+    if (*tag_at(block, i) != tag)
+      wrong_locked(it, *tag_at(block, i) < tag ? "a read came before its write"
+                                               : "a read came after a later write");
+  it->reads++;
+  finish_use_locked(it, block);
+}
+
+static void run_free(late *it, clpt_late_block *block, uint64_t tag)
+{
+  (void)tag;
+  if (block->uses > 1)
+    wrong_locked(it, "memory freed on a stream while another was to use it");
+  finish_use_locked(it, block);
+}
+
+static void use_locked(late *it, clpt_late_stream *stream, clpt_late_block *block,
+                       void (*run)(late *, clpt_late_block *, uint64_t))
+{
+  if (!block)
+    return;
+  if (run == run_write)
+    block->given = ++it->last_tag;
+  block->uses++;
+  if (block->whole)
+    block->whole->uses++;
+  give_locked(stream,
+              (clpt_late_work){.run = run, .device = it, .block = block, .tag = block->given});
+}
+
+/* --- the allocator: every call begins and ends like this --- */
+
+/* Whether this call is one of those that fail. */
+static clp_status fault_locked(late *it, clpt_late_call call)
+{
+  if (!(it->failing & 1u << call))
+    return CLP_SUCCESS;
+  if (it->fault.after > 0) {
+    it->fault.after--;
+    return CLP_SUCCESS;
+  }
+  if (it->fault.count == 0)
+    return CLP_SUCCESS;
+  it->fault.count--;
+  it->faults++;
+  return it->fault.status;
+}
+
 /* What the trace has of each call; a blank is left out. */
 static const char letters[CLPT_LATE_CALLS + 1] = "AFOD      H  ";
 
-static void note_locked(clpt_late_device *device, char letter)
+static void note_locked(late *it, char letter)
 {
-  if (letter == ' ' || device->trace_length + 1 >= sizeof(device->trace))
-    return;
-  device->trace[device->trace_length++] = letter;
-  device->trace[device->trace_length] = '\0';
+  size_t length = strlen(it->trace);
+  if (letter != ' ' && length + 1 < sizeof(it->trace))
+    it->trace[length] = letter;
 }
 
-void clpt_late_clear(clpt_late_device *device)
+static clp_status begin(late *it, clpt_late_call call)
 {
-  pthread_mutex_lock(&device->lock);
-  memset(device->calls, 0, sizeof(device->calls));
-  device->trace_length = 0;
-  device->trace[0] = '\0';
-  pthread_mutex_unlock(&device->lock);
+  if (it->outside)
+    it->outside(true);
+  if (it->on_call)
+    it->on_call(it, call);
+  pthread_mutex_lock(&it->lock);
+  it->calls[call]++;
+  note_locked(it, letters[call]);
+  if (it->destroyed > 0)
+    wrong_locked(it, "a call after the end");
+  return fault_locked(it, call);
 }
 
-/* --- every call begins and ends like this --- */
-
-/* Whether this call is one of those that fail. */
-static clp_status fault_locked(clpt_late_device *device, clpt_late_call call)
+static clp_status end(late *it, clp_status status)
 {
-  if (!(device->failing & 1u << call))
-    return CLP_SUCCESS;
-  if (device->fault.after > 0) {
-    device->fault.after--;
-    return CLP_SUCCESS;
-  }
-  if (device->fault.count == 0)
-    return CLP_SUCCESS;
-  device->fault.count--;
-  device->faults++;
-  return device->fault.status;
-}
-
-static clp_status begin(clpt_late_device *device, clpt_late_call call)
-{
-  if (device->outside != NULL)
-    device->outside(true);
-  if (device->on_call != NULL)
-    device->on_call(device, call);
-  pthread_mutex_lock(&device->lock);
-  device->calls[call]++;
-  note_locked(device, letters[call]);
-  if (device->destroyed > 0)
-    clpt_late_wrong_locked(device, "a call after the end");
-  return fault_locked(device, call);
-}
-
-static clp_status end(clpt_late_device *device, clpt_late_call call, clp_status status)
-{
-  clpt_fault fault = device->fault;
-
-  if (status != CLP_SUCCESS && letters[call] != ' ')
-    note_locked(device, '!');
-  device->refusals += call == CLPT_LATE_ALLOCATE && status == CLP_OUT_OF_DEVICE_MEMORY;
-  pthread_mutex_unlock(&device->lock);
-  if (device->outside != NULL)
-    device->outside(false);
-  if (status != CLP_SUCCESS && fault.message != NULL)
+  clpt_fault fault = it->fault;
+  if (status)
+    note_locked(it, '!');
+  pthread_mutex_unlock(&it->lock);
+  if (it->outside)
+    it->outside(false);
+  if (status && fault.message)
     return clp_set_last_error(status, fault.native_code, fault.message);
   return status;
 }
 
-/* --- memory --- */
+/* --- the allocator: memory --- */
+
+static clp_status take_locked(late *it, size_t bytes, clp_memory *out)
+{
+  if (bytes == 0)
+    wrong_locked(it, "zero bytes were asked for");
+  if (it->capacity && (it->live_bytes > it->capacity || bytes > it->capacity - it->live_bytes))
+    return CLP_OUT_OF_DEVICE_MEMORY;
+  *out = add_block_locked(it, new_zeroed(bytes + GRAIN), bytes)->memory;
+  it->live_blocks++;
+  it->live_bytes += bytes;
+  if (it->peak_bytes < it->live_bytes)
+    it->peak_bytes = it->live_bytes;
+  return CLP_SUCCESS;
+}
 
 static clp_status device_allocate(void *self, size_t bytes, clp_memory *out)
 {
-  clpt_late_device *device = self;
-  clp_status status = begin(self, CLPT_LATE_ALLOCATE);
-
-  if (status == CLP_SUCCESS)
-    status = clpt_late_take_locked(self, bytes, out);
-  if (status == CLP_SUCCESS && device->ops.allocate_uses_home)
-    clpt_late_write_locked(device, device->ops.home_stream, *out);
-  return end(self, CLPT_LATE_ALLOCATE, status);
+  late *it = self;
+  clp_status status = begin(it, CLPT_LATE_ALLOCATE);
+  if (!status)
+    status = take_locked(it, bytes, out);
+  if (!status && it->ops.allocate_uses_home)
+    use_locked(it, it->ops.home_stream, find_locked(it, *out), run_write);
+  it->refusals += status == CLP_OUT_OF_DEVICE_MEMORY;
+  return end(it, status);
 }
 
 static clp_status device_free(void *self, clp_memory memory, size_t bytes)
 {
-  clp_status status = begin(self, CLPT_LATE_FREE);
-
-  if (status == CLP_SUCCESS)
-    clpt_late_give_back_locked(self, memory, bytes);
-  return end(self, CLPT_LATE_FREE, status);
+  late *it = self;
+  clp_status status = begin(it, CLPT_LATE_FREE);
+  clpt_late_block *block = status ? NULL : leave_locked(it, memory, bytes);
+  if (block && block->uses == 0)
+    remove_locked(it, block);
+  else if (block && !it->ops.free_is_ordered)
+    wrong_locked(it, "memory freed while work was to use it");
+  return end(it, status);
 }
 
 static clp_status device_drain(void *self)
 {
-  clpt_late_device *device = self;
-  clp_status status = begin(device, CLPT_LATE_DRAIN);
-  clpt_late_stream *stream = device->streams.newest;
-
-  for (; status == CLP_SUCCESS && stream != NULL && device->leaving_blocks > 0;
+  late *it = self;
+  clp_status status = begin(it, CLPT_LATE_DRAIN);
+  for (clpt_late_stream *stream = it->streams.newest; !status && stream && it->leaving_blocks > 0;
        stream = stream->next)
-    clpt_late_reach(clpt_late_point_of(stream));
-  return end(device, CLPT_LATE_DRAIN, status);
+    reach_locked(end_of(stream));
+  return end(it, status);
 }
 
 static clp_status device_split(void *self, clp_memory block, size_t offset, size_t bytes,
                                clp_memory *part)
 {
   clp_status status = begin(self, CLPT_LATE_SPLIT);
-
-  if (status == CLP_SUCCESS)
-    *part = clpt_late_split_locked(self, block, offset, bytes);
-  return end(self, CLPT_LATE_SPLIT, status);
+  if (!status)
+    *part = split_locked(self, block, offset, bytes);
+  return end(self, status);
 }
 
 static clp_status device_unsplit(void *self, clp_memory part, size_t bytes)
 {
   clp_status status = begin(self, CLPT_LATE_UNSPLIT);
-
-  if (status == CLP_SUCCESS)
-    clpt_late_unite_locked(self, part, bytes);
-  return end(self, CLPT_LATE_UNSPLIT, status);
+  if (!status)
+    unite_locked(self, part, bytes);
+  return end(self, status);
 }
 
 static void device_destroy(void *self)
 {
-  clpt_late_device *device = self;
-
-  pthread_mutex_lock(&device->lock);
-  device->destroyed++;
-  pthread_mutex_unlock(&device->lock);
+  LOCKED(self);
+  ((late *)self)->destroyed++;
 }
 
-/* --- streams --- */
+/* --- the allocator: streams and marks --- */
 
-static bool know_locked(clpt_late_device *device, const clpt_late_stream *stream)
+static bool know_locked(late *it, const clpt_late_stream *stream)
 {
-  bool known = clpt_late_streams_know(&device->streams, stream);
-
-  if (!known)
-    clpt_late_wrong_locked(device, "a stream that is none, or is no more");
-  return known;
+  bool is_known = is_stream_locked(it, stream);
+  if (!is_known)
+    wrong_locked(it, "a stream that is none, or is no more");
+  return is_known;
 }
 
 /* The home stream is kept by the allocator. */
-static bool may_call_with_locked(clpt_late_device *device, const clpt_late_stream *stream)
+static clp_status begin_on(late *it, clpt_late_call call, const clpt_late_stream *stream)
 {
-  bool known = know_locked(device, stream);
-
-  if (known && stream->retains == 0 && stream != device->ops.home_stream)
-    clpt_late_wrong_locked(device, "a call with a stream that was not retained");
-  return known;
+  clp_status status = begin(it, call);
+  if (!status && !know_locked(it, stream))
+    return CLP_INVALID_ARGUMENT;
+  if (!status && stream->retains == 0 && stream != it->ops.home_stream)
+    wrong_locked(it, "a call with a stream that was not retained");
+  return status;
 }
 
 static clp_status device_free_on(void *self, clp_memory memory, size_t bytes, clp_stream stream)
 {
-  clp_status status = begin(self, CLPT_LATE_FREE_ON);
-
-  if (status == CLP_SUCCESS && may_call_with_locked(self, stream))
-    clpt_late_give_back_on_locked(self, memory, bytes, stream);
-  return end(self, CLPT_LATE_FREE_ON, status);
+  clp_status status = begin_on(self, CLPT_LATE_FREE_ON, stream);
+  if (!status)
+    use_locked(self, stream, leave_locked(self, memory, bytes), run_free);
+  return end(self, status);
 }
 
 static clp_status device_stream_retain(void *self, clp_stream stream)
 {
-  clpt_late_device *device = self;
-  clpt_late_stream *known = stream;
-  clp_status status = begin(device, CLPT_LATE_STREAM_RETAIN);
-
-  if (status == CLP_SUCCESS && !clpt_late_streams_know(&device->streams, known))
+  clp_status status = begin(self, CLPT_LATE_STREAM_RETAIN);
+  if (!status && !is_stream_locked(self, stream))
     status = CLP_INVALID_ARGUMENT;
-  if (status == CLP_SUCCESS)
-    known->retains++;
-  return end(device, CLPT_LATE_STREAM_RETAIN, status);
+  if (!status)
+    ((clpt_late_stream *)stream)->retains++;
+  return end(self, status);
 }
 
 static void device_stream_release(void *self, clp_stream stream)
 {
-  clpt_late_device *device = self;
-  clpt_late_stream *known = stream;
-
-  (void)begin(device, CLPT_LATE_STREAM_RELEASE);
-  if (know_locked(device, known)) {
-    if (known->retains == 0)
-      clpt_late_wrong_locked(device, "a stream released that was not retained");
-    else
-      known->retains--;
-  }
-  (void)end(device, CLPT_LATE_STREAM_RELEASE, CLP_SUCCESS);
-}
-
-void clpt_late_stream_destroy(clpt_late_device *device, clp_stream stream)
-{
-  clpt_late_stream *destroyed = stream, *rest;
-
-  pthread_mutex_lock(&device->lock);
-  if (destroyed->retains > 0)
-    clpt_late_wrong_locked(device, "a stream destroyed that the library needs");
-  rest = clpt_late_streams_destroy(&device->streams, destroyed);
-  for (clpt_late_mark *mark = device->marks; mark != NULL; mark = mark->next)
-    if (mark->point.stream == destroyed)
-      mark->point.stream = rest;
-  pthread_mutex_unlock(&device->lock);
-}
-
-/* --- marks --- */
-
-static clpt_late_point point_for_mark_locked(clpt_late_device *device, clpt_late_stream *stream)
-{
-  clpt_late_point point;
-
-  if (device->marks_are_work)
-    clpt_late_give(stream, &(clpt_late_work){0});
-  point = clpt_late_point_of(stream);
-  if (device->defect == CLPT_LATE_MARKS_MISS_THE_LAST_WORK && point.position > 0)
-    point.position--;
-  return point;
+  clpt_late_stream *released = stream;
+  (void)begin(self, CLPT_LATE_STREAM_RELEASE);
+  bool is_known = know_locked(self, released);
+  if (is_known && released->retains == 0)
+    wrong_locked(self, "a stream released that was not retained");
+  else
+    released->retains -= is_known;
+  (void)end(self, CLP_SUCCESS);
 }
 
 static clp_status device_mark_create(void *self, clp_stream stream, void **out)
 {
-  clpt_late_device *device = self;
-  clp_status status = begin(device, CLPT_LATE_MARK_CREATE);
-
-  if (status == CLP_SUCCESS && !may_call_with_locked(device, stream))
-    status = CLP_INVALID_ARGUMENT;
-  if (status == CLP_SUCCESS) {
-    clpt_late_mark *mark = clpt_late_new(sizeof(*mark));
-
-    *mark = (clpt_late_mark){device, point_for_mark_locked(device, stream), false, device->marks};
-    device->marks = mark;
-    device->live_marks++;
-    *out = mark;
-  }
-  return end(device, CLPT_LATE_MARK_CREATE, status);
+  late *it = self;
+  clp_status status = begin_on(it, CLPT_LATE_MARK_CREATE, stream);
+  if (status)
+    return end(it, status);
+  if (it->marks_are_work)
+    give_locked(stream, (clpt_late_work){.run = NULL});
+  clpt_late_mark *mark = new_zeroed(sizeof(*mark));
+  *mark = (clpt_late_mark){.device = it, .at = end_of(stream), .next = it->marks};
+  mark->at.position -= it->defect == CLPT_LATE_MARKS_MISS_THE_LAST_WORK && mark->at.position > 0;
+  it->marks = mark;
+  it->live_marks++;
+  *out = mark;
+  return end(it, status);
 }
 
-static void check_mark_locked(clpt_late_device *device, const clpt_late_mark *mark)
+static void check_mark_locked(late *it, const clpt_late_mark *mark)
 {
-  if (mark->device != device)
-    clpt_late_wrong_locked(device, "a mark of another device");
+  if (mark->device != it)
+    wrong_locked(it, "a mark of another device");
   if (mark->released)
-    clpt_late_wrong_locked(device, "a mark used after its release");
+    wrong_locked(it, "a mark used after its release");
 }
 
-static void device_mark_destroy(void *self, void *released)
+static void device_mark_destroy(void *self, void *mark)
 {
-  clpt_late_device *device = self;
-  clpt_late_mark *mark = released;
-
-  (void)begin(device, CLPT_LATE_MARK_RELEASE);
-  check_mark_locked(device, mark);
-  device->live_marks -= !mark->released;
-  mark->released = true;
-  (void)end(device, CLPT_LATE_MARK_RELEASE, CLP_SUCCESS);
+  late *it = self;
+  clpt_late_mark *released = mark;
+  (void)begin(it, CLPT_LATE_MARK_RELEASE);
+  check_mark_locked(it, released);
+  it->live_marks -= !released->released;
+  released->released = true;
+  (void)end(it, CLP_SUCCESS);
 }
 
-static clp_status device_mark_is_done(void *self, void *asked, bool *done)
+static clp_status device_mark_is_done(void *self, void *mark, bool *done)
 {
-  clpt_late_device *device = self;
-  clpt_late_mark *mark = asked;
-  clp_status status = begin(device, CLPT_LATE_MARK_IS_DONE);
-
-  check_mark_locked(device, mark);
-  if (status == CLP_SUCCESS)
-    *done = clpt_late_reached(mark->point) || device->defect == CLPT_LATE_MARKS_ARE_DONE_AT_ONCE;
-  return end(device, CLPT_LATE_MARK_IS_DONE, status);
+  late *it = self;
+  clp_status status = begin(it, CLPT_LATE_MARK_IS_DONE);
+  check_mark_locked(it, mark);
+  if (!status)
+    *done =
+        is_reached(((clpt_late_mark *)mark)->at) || it->defect == CLPT_LATE_MARKS_ARE_DONE_AT_ONCE;
+  return end(it, status);
 }
 
-static clp_status device_stream_wait(void *self, clp_stream stream, void *awaited)
+static clp_status device_stream_wait(void *self, clp_stream stream, void *mark)
 {
-  clpt_late_device *device = self;
-  clpt_late_mark *mark = awaited;
-  clp_status status = begin(device, CLPT_LATE_STREAM_WAIT);
-
-  check_mark_locked(device, mark);
-  if (status == CLP_SUCCESS && !may_call_with_locked(device, stream))
-    status = CLP_INVALID_ARGUMENT;
-  if (status == CLP_SUCCESS && device->defect != CLPT_LATE_STREAMS_DO_NOT_WAIT)
-    clpt_late_give(stream, &(clpt_late_work){.after = mark->point});
-  return end(device, CLPT_LATE_STREAM_WAIT, status);
+  late *it = self;
+  clp_status status = begin_on(it, CLPT_LATE_STREAM_WAIT, stream);
+  check_mark_locked(it, mark);
+  if (!status && it->defect != CLPT_LATE_STREAMS_DO_NOT_WAIT)
+    give_locked(stream, (clpt_late_work){.after = ((clpt_late_mark *)mark)->at});
+  return end(it, status);
 }
 
-static clp_status device_host_wait(void *self, void *awaited)
+static clp_status device_host_wait(void *self, void *mark)
 {
-  clpt_late_device *device = self;
-  clpt_late_mark *mark = awaited;
-  clp_status status = begin(device, CLPT_LATE_HOST_WAIT);
-
-  check_mark_locked(device, mark);
-  if (status == CLP_SUCCESS && device->defect != CLPT_LATE_HOST_DOES_NOT_WAIT)
-    clpt_late_reach(mark->point);
-  return end(device, CLPT_LATE_HOST_WAIT, status);
+  late *it = self;
+  clp_status status = begin(it, CLPT_LATE_HOST_WAIT);
+  check_mark_locked(it, mark);
+  if (!status && it->defect != CLPT_LATE_HOST_DOES_NOT_WAIT)
+    reach_locked(((clpt_late_mark *)mark)->at);
+  return end(it, status);
 }
 
 static clp_status device_free_stream(void *self, clp_stream *out)
 {
-  clpt_late_device *device = self;
-  *out = device->frees;
+  *out = ((late *)self)->frees;
   return CLP_SUCCESS;
 }
 
 /* --- its life --- */
 
-void clpt_late_init(clpt_late_device *device)
+void clpt_late_init(late *it)
 {
-  memset(device, 0, sizeof(*device));
-  device->ops = (clp_allocator_ops){.struct_size = sizeof(clp_allocator_ops),
-                                    .name = "late-device",
-                                    .allocate = device_allocate,
-                                    .free = device_free,
-                                    .destroy = device_destroy,
-                                    .memory_kind = CLP_MEMORY_HOST,
-                                    .drain = device_drain,
-                                    .split = device_split,
-                                    .unsplit = device_unsplit,
-                                    .stream_retain = device_stream_retain,
-                                    .stream_release = device_stream_release,
-                                    .mark_create = device_mark_create,
-                                    .mark_destroy = device_mark_destroy,
-                                    .mark_is_done = device_mark_is_done,
-                                    .stream_wait = device_stream_wait,
-                                    .host_wait = device_host_wait};
-  pthread_mutex_init(&device->lock, NULL);
+  memset(it, 0, sizeof(*it));
+  it->ops = (clp_allocator_ops){.struct_size = sizeof(clp_allocator_ops),
+                                .name = "late-device",
+                                .allocate = device_allocate,
+                                .free = device_free,
+                                .destroy = device_destroy,
+                                .memory_kind = CLP_MEMORY_HOST,
+                                .drain = device_drain,
+                                .split = device_split,
+                                .unsplit = device_unsplit,
+                                .stream_retain = device_stream_retain,
+                                .stream_release = device_stream_release,
+                                .mark_create = device_mark_create,
+                                .mark_destroy = device_mark_destroy,
+                                .mark_is_done = device_mark_is_done,
+                                .stream_wait = device_stream_wait,
+                                .host_wait = device_host_wait};
+  pthread_mutex_init(&it->lock, NULL);
 }
 
-void clpt_late_set_freeing(clpt_late_device *device, clpt_late_freeing freeing)
+void clpt_late_set_freeing(late *it, clpt_late_freeing freeing)
 {
-  device->ops.free_is_ordered = freeing == CLPT_LATE_FREES_IN_ORDER;
-  device->ops.free_on = freeing == CLPT_LATE_FREES_ON_STREAMS ? device_free_on : NULL;
-  device->ops.free_stream = freeing == CLPT_LATE_FREES_AT_ONCE ? NULL : device_free_stream;
-  if (device->ops.free_stream && !device->frees)
-    device->frees = clpt_late_streams_add(&device->streams);
+  it->ops.free_is_ordered = freeing == CLPT_LATE_FREES_IN_ORDER;
+  it->ops.free_on = freeing == CLPT_LATE_FREES_ON_STREAMS ? device_free_on : NULL;
+  it->ops.free_stream = freeing == CLPT_LATE_FREES_AT_ONCE ? NULL : device_free_stream;
+  if (it->ops.free_stream && !it->frees)
+    it->frees = add_stream_locked(it);
 }
 
-void clpt_late_set_addresses(clpt_late_device *device)
+void clpt_late_set_addresses(late *it)
 {
-  device->addresses = true;
-  device->ops.split = clpi_split_address;
-  device->ops.unsplit = clpi_unsplit_address;
+  it->addresses = true;
+  it->ops.split = clpi_split_address;
+  it->ops.unsplit = clpi_unsplit_address;
 }
 
-void clpt_late_open(clpt_late_device *device, clp_memory memory, size_t bytes)
+void clpt_late_without_streams(late *it)
 {
-  pthread_mutex_lock(&device->lock);
-  clp_memory whole = clpt_late_whole_locked(device, memory);
-  if (clpt_late_split_locked(device, whole, memory - whole, bytes) != memory)
-    clpt_late_wrong_locked(device, "a block that is no part of the device's memory");
-  pthread_mutex_unlock(&device->lock);
+  it->ops.stream_retain = NULL;
+  it->ops.stream_release = NULL;
+  it->ops.mark_create = NULL;
+  it->ops.mark_destroy = NULL;
+  it->ops.mark_is_done = NULL;
+  it->ops.stream_wait = NULL;
+  it->ops.host_wait = NULL;
+  it->ops.drain = NULL;
+  clpt_late_set_freeing(it, CLPT_LATE_FREES_AT_ONCE);
 }
 
-void clpt_late_close(clpt_late_device *device, clp_memory memory, size_t bytes)
+void clpt_late_open(late *it, clp_memory memory, size_t bytes)
 {
-  pthread_mutex_lock(&device->lock);
-  clpt_late_unite_locked(device, memory, bytes);
-  pthread_mutex_unlock(&device->lock);
+  LOCKED(it);
+  const clpt_late_block *whole = it->blocks;
+  while (whole && (whole->whole || whole->leaving || memory - whole->memory >= whole->bytes))
+    whole = whole->next;
+  if (!whole || split_locked(it, whole->memory, memory - whole->memory, bytes) != memory)
+    wrong_locked(it, "a block that is no part of the device's memory");
 }
 
-void clpt_late_without_streams(clpt_late_device *device)
+void clpt_late_close(late *it, clp_memory memory, size_t bytes)
 {
-  device->ops.stream_retain = NULL;
-  device->ops.stream_release = NULL;
-  device->ops.mark_create = NULL;
-  device->ops.mark_destroy = NULL;
-  device->ops.mark_is_done = NULL;
-  device->ops.stream_wait = NULL;
-  device->ops.host_wait = NULL;
-  device->ops.drain = NULL;
-  clpt_late_set_freeing(device, CLPT_LATE_FREES_AT_ONCE);
+  LOCKED(it);
+  unite_locked(it, memory, bytes);
 }
 
-clp_allocator *clpt_late_allocator(clpt_late_device *device)
+clp_allocator *clpt_late_allocator(late *it)
 {
   clp_allocator *allocator = NULL;
-
-  clpt_ok(clp_allocator_create(&device->ops, device, &allocator));
-  ck_assert_ptr_nonnull(allocator);
+  clpt_ok(clp_allocator_create(&it->ops, it, &allocator));
   return allocator;
 }
 
-unsigned clpt_late_all_calls(clpt_late_device *device)
+unsigned clpt_late_all_calls(late *it)
 {
   unsigned calls = 0;
-
-  pthread_mutex_lock(&device->lock);
+  LOCKED(it);
   for (size_t call = 0; call < CLPT_LATE_CALLS; call++)
-    calls += device->calls[call];
-  pthread_mutex_unlock(&device->lock);
+    calls += it->calls[call];
   return calls;
 }
 
-unsigned clpt_late_retains(clpt_late_device *device)
+void clpt_late_clear(late *it)
+{
+  LOCKED(it);
+  memset(it->calls, 0, sizeof(it->calls));
+  memset(it->trace, 0, sizeof(it->trace));
+}
+
+unsigned clpt_late_retains(late *it)
 {
   unsigned retains = 0;
-
-  pthread_mutex_lock(&device->lock);
-  for (const clpt_late_stream *stream = device->streams.newest; stream; stream = stream->next)
+  LOCKED(it);
+  for (const clpt_late_stream *stream = it->streams.newest; stream; stream = stream->next)
     retains += stream->retains;
-  pthread_mutex_unlock(&device->lock);
   return retains;
 }
 
-const char *clpt_late_find_wrong(clpt_late_device *device)
+const char *clpt_late_find_wrong(late *it)
 {
-  clpt_late_run_all(device);
-  if (device->wrong[0] != '\0')
-    return device->wrong;
-  if (device->destroyed != 1)
-    return "the allocator has not ended, or more than once";
-  if (device->live_blocks > 0 || device->live_bytes > 0)
-    return "memory did not come back";
-  if (device->live_marks > 0)
-    return "marks did not come back";
-  return clpt_late_retains(device) > 0 ? "streams did not come back" : NULL;
+  clpt_late_run_all(it);
+  return it->wrong[0]                                ? it->wrong
+         : it->destroyed != 1                        ? "the allocator has not ended, or twice"
+         : it->live_blocks > 0 || it->live_bytes > 0 ? "memory did not come back"
+         : it->live_marks > 0                        ? "marks did not come back"
+         : clpt_late_retains(it) > 0                 ? "streams did not come back"
+                                                     : NULL;
 }
 
-void clpt_late_assert_ended(clpt_late_device *device)
+void clpt_late_assert_ended(late *it)
 {
-  const char *wrong = clpt_late_find_wrong(device);
+  const char *wrong = clpt_late_find_wrong(it);
   ck_assert_msg(wrong == NULL, "%s", wrong);
-  clpt_late_end(device);
+  clpt_late_end(it);
 }
 
-void clpt_late_end(clpt_late_device *device)
-{
-  clpt_late_streams_end(&device->streams);
-  clpt_late_blocks_end(device);
-  for (clpt_late_mark *mark = device->marks, *next; mark != NULL; mark = next) {
-    next = mark->next;
-    free(mark);
+/* Frees a list, whose links are at that offset. */
+#define FREE_ALL(type, first)                                                                      \
+  for (type *at = (first), *next; at; at = next) {                                                 \
+    next = at->next;                                                                               \
+    free(at);                                                                                      \
   }
-  pthread_mutex_destroy(&device->lock);
+
+void clpt_late_end(late *it)
+{
+  for (clpt_late_stream *stream = it->streams.newest; stream; stream = stream->next)
+    FREE_ALL(clpt_late_work, stream->first)
+  FREE_ALL(clpt_late_stream, it->streams.newest)
+  for (clpt_late_block *block = it->blocks; block; block = block->next)
+    if (!block->whole)
+      free(block->content);
+  FREE_ALL(clpt_late_block, it->blocks)
+  FREE_ALL(clpt_late_mark, it->marks)
+  pthread_mutex_destroy(&it->lock);
+}
+
+/* --- streams, as their user has them --- */
+
+clp_stream clpt_late_stream_new(late *it)
+{
+  LOCKED(it);
+  return add_stream_locked(it);
+}
+
+void clpt_late_stream_drop(late *it, clp_stream stream)
+{
+  LOCKED(it);
+  ((clpt_late_stream *)stream)->users--;
+}
+
+/* The work that is left goes on at another address, and so does who waits for it. */
+void clpt_late_stream_destroy(late *it, clp_stream stream)
+{
+  clpt_late_stream *destroyed = stream, *rest = destroyed;
+  LOCKED(it);
+  if (destroyed->retains > 0)
+    wrong_locked(it, "a stream destroyed that the library needs");
+  destroyed->users = destroyed->retains = 0;
+  if (destroyed->first) {
+    rest = new_zeroed(sizeof(*rest));
+    *rest = *destroyed;
+    destroyed->next = rest; /* behind it, so that the address is found first */
+    destroyed->first = NULL;
+    destroyed->end = &destroyed->first;
+    destroyed->done = destroyed->given;
+  }
+  for (clpt_late_stream *other = it->streams.newest; other; other = other->next)
+    for (clpt_late_work *work = other->first; work; work = work->next)
+      if (work->after.stream == destroyed)
+        work->after.stream = rest;
+  for (clpt_late_mark *mark = it->marks; mark; mark = mark->next)
+    if (mark->at.stream == destroyed)
+      mark->at.stream = rest;
+}
+
+static void check_user_locked(late *it, const clpt_late_stream *stream)
+{
+  if (stream->users == 0)
+    wrong_locked(it, "the test uses a stream that it dropped");
+}
+
+void clpt_late_write(late *it, clp_stream stream, clp_memory memory)
+{
+  LOCKED(it);
+  check_user_locked(it, stream);
+  use_locked(it, stream, find_locked(it, memory), run_write);
+}
+
+void clpt_late_read(late *it, clp_stream stream, clp_memory memory)
+{
+  LOCKED(it);
+  check_user_locked(it, stream);
+  use_locked(it, stream, find_locked(it, memory), run_read);
+}
+
+void clpt_late_order(late *it, clp_stream earlier, clp_stream later)
+{
+  LOCKED(it);
+  check_user_locked(it, later);
+  give_locked(later, (clpt_late_work){.after = end_of(earlier)});
+}
+
+void clpt_late_finish(late *it, clp_stream stream)
+{
+  LOCKED(it);
+  reach_locked(end_of(stream));
+}
+
+/* --- time --- */
+
+bool clpt_late_step(late *it, clp_stream stream)
+{
+  LOCKED(it);
+  return step_locked(stream);
+}
+
+void clpt_late_run(late *it, clp_stream stream)
+{
+  while (clpt_late_step(it, stream))
+    ;
+}
+
+/* From some stream on, and then all in turn. */
+bool clpt_late_step_any(late *it, clpt_chance *chance)
+{
+  size_t count = 0;
+  LOCKED(it);
+  for (clpt_late_stream *stream = it->streams.newest; stream; stream = stream->next)
+    count++;
+  clpt_late_stream *stream = it->streams.newest;
+  size_t skip = count > 0 ? (size_t)clpt_chance_below(chance, count) : 0;
+  for (size_t i = 0; i < skip + count; i++) {
+    if (i >= skip && step_locked(stream))
+      return true;
+    stream = stream->next ? stream->next : it->streams.newest;
+  }
+  return false;
+}
+
+void clpt_late_run_all(late *it)
+{
+  LOCKED(it);
+  for (clpt_late_stream *stream = it->streams.newest; stream;)
+    stream = step_locked(stream) ? it->streams.newest : stream->next;
+}
+
+size_t clpt_late_left(late *it, clp_stream stream)
+{
+  const clpt_late_stream *asked = stream;
+  LOCKED(it);
+  return (size_t)(asked->given - asked->done);
+}
+
+bool clpt_late_is_held_up(late *it, clp_stream stream)
+{
+  clpt_late_run(it, stream);
+  return clpt_late_left(it, stream) > 0;
 }

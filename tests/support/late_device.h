@@ -8,7 +8,6 @@
 
 #include "chance.h"
 #include "failing_allocator.h"
-#include "late_streams.h"
 
 #include <clpool/allocator.h>
 #include <pthread.h>
@@ -48,8 +47,37 @@ typedef enum clpt_late_defect {
   CLPT_LATE_HOST_DOES_NOT_WAIT
 } clpt_late_defect;
 
+/** Where a stream is when it has done its first `position` pieces of work. */
+typedef struct clpt_late_point {
+  struct clpt_late_stream *stream;
+  uint64_t position;
+} clpt_late_point;
+
+/** A stream. */
+typedef struct clpt_late_stream {
+  struct clpt_late_work *first, **end; /* given, and not yet done */
+  uint64_t given, done;    /* never fall, also where a stream is made anew at one address */
+  unsigned users, retains; /* references: the test's, and the library's */
+  struct clpt_late_stream *next;
+} clpt_late_stream;
+
 typedef struct clpt_late_device clpt_late_device;
-typedef struct clpt_late_block clpt_late_block;
+
+/** A block, or a part of one. It ends when it was freed and no work uses it any more; where
+ * free_is_ordered is not set, the first has to come after the second. The uses of a part are its
+ * block's too. Its content is a tag at the beginning of each grain. */
+typedef struct clpt_late_block {
+  struct clpt_late_block *whole; /* NULL: it is no part */
+  unsigned parts;                /* that were not united yet */
+  clp_memory memory;
+  unsigned char *content;
+  uint64_t given; /* the tag of the last write that a stream was given */
+  size_t bytes;
+  unsigned uses; /* by work that is not done */
+  bool leaving;  /* freed */
+  struct clpt_late_block *next;
+} clpt_late_block;
+
 typedef struct clpt_late_mark clpt_late_mark;
 
 struct clpt_late_device {
@@ -71,23 +99,25 @@ struct clpt_late_device {
   /** Called when the library frees a block, not a part, under the device's lock. NULL: nothing. */
   void (*on_free)(clpt_late_device *device, clp_memory memory);
   void *on_free_data;
-  clpt_late_streams streams;
+  struct {
+    clpt_late_stream *newest;
+    bool reuse_addresses; /**< a new stream is made where one was that ended */
+  } streams;
   clp_stream frees; /**< its own, for what no stream of the test's can order; NULL: none */
 
   /* What happened. */
   unsigned calls[CLPT_LATE_CALLS];
   unsigned destroyed;
   size_t live_blocks, live_bytes; /**< those that were freed and are not back count too */
+  size_t peak_bytes;              /**< the most of live_bytes */
   size_t live_marks;
-  unsigned refusals;   /**< allocations that failed for lack of memory */
-  unsigned faults;     /**< calls that failed on purpose */
-  uint64_t reads;      /**< so often a block had what it should have */
-  unsigned mismatches; /**< and so often it had not, or was written in a wrong order */
-  char wrong[128];     /**< the first of those, or of what was not called rightly; empty: none */
-  char trace[128];     /**< A allocate, F free, O free_on, D drain, H host_wait, ! it failed */
+  unsigned refusals; /**< allocations that failed for lack of memory */
+  unsigned faults;   /**< calls that failed on purpose */
+  uint64_t reads;    /**< so often a block was read */
+  char wrong[128];   /**< what was first found wrong; empty: nothing */
+  char trace[128];   /**< A allocate, F free, O free_on, D drain, H host_wait; ! it failed */
 
   pthread_mutex_t lock; /* guards all that happened, and all below */
-  size_t trace_length;
   uint64_t last_tag;
   clp_memory last_handle;
   size_t leaving_blocks, leaving_bytes; /* freed, and not back */

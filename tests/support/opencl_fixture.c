@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* A device for the tests on OpenCL. */
 #include "opencl_fixture.h"
 
+#include "core/allocator/allocator.h"
 #include "instrumented.h"
 #include "opencl/loader.h"
 #include "opencl_devices.h"
 
-#include <stdbool.h>
+#include <clpool/arena.h>
+#include <clpool/opencl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-enum { HANG_SECONDS = 300, INSTRUMENTED_FACTOR = 10 };
+enum { HANG_SECONDS = 300, INSTRUMENTED_FACTOR = 10, MOST_STOPS = 32 };
+
+static cl_event stops[MOST_STOPS];
+static size_t stop_count;
 
 void clpt_cl_open(clpt_cl *cl, cl_uint most_devices)
 {
@@ -23,157 +26,156 @@ void clpt_cl_open(clpt_cl *cl, cl_uint most_devices)
   cl->context = clCreateContext(NULL, cl->device_count, cl->devices, NULL, NULL, &code);
   clpt_cl_ok(code);
   cl->queue = clpt_cl_queue(cl, 0);
+  cl->other = clpt_cl_queue(cl, 0);
+  cl->out_of_order = clpt_cl_queue(cl, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+}
+
+void clpt_cl_finish(const clpt_cl *cl)
+{
+  clpt_cl_go_all();
+  clpt_cl_ok(clFinish(cl->queue));
+  clpt_cl_ok(clFinish(cl->other));
+  clpt_cl_ok(clFinish(cl->out_of_order));
 }
 
 void clpt_cl_close(clpt_cl *cl)
 {
-  clpt_cl_ok(clFinish(cl->queue));
+  clpt_cl_finish(cl);
   clpt_cl_ok(clReleaseCommandQueue(cl->queue));
+  clpt_cl_ok(clReleaseCommandQueue(cl->other));
+  clpt_cl_ok(clReleaseCommandQueue(cl->out_of_order));
   clpt_cl_ok(clReleaseContext(cl->context));
-}
-
-cl_command_queue clpt_cl_queue_on(const clpt_cl *cl, cl_uint device,
-                                  cl_command_queue_properties properties)
-{
-  cl_queue_properties list[] = {CL_QUEUE_PROPERTIES, properties, 0};
-  cl_int code;
-  cl_command_queue queue =
-      clCreateCommandQueueWithProperties(cl->context, cl->devices[device], list, &code);
-  clpt_cl_ok(code);
-  return queue;
 }
 
 cl_command_queue clpt_cl_queue(const clpt_cl *cl, cl_command_queue_properties properties)
 {
-  return clpt_cl_queue_on(cl, 0, properties);
+  cl_queue_properties list[] = {CL_QUEUE_PROPERTIES, properties, 0};
+  cl_int code;
+  cl_command_queue queue =
+      clCreateCommandQueueWithProperties(cl->context, cl->devices[0], list, &code);
+  clpt_cl_ok(code);
+  return queue;
 }
 
 cl_event clpt_cl_stop(const clpt_cl *cl, cl_command_queue queue)
 {
   cl_int code;
+  ck_assert_uint_lt(stop_count, MOST_STOPS);
   cl_event stop = clCreateUserEvent(cl->context, &code);
   clpt_cl_ok(code);
-  clpt_cl_ok(clEnqueueBarrierWithWaitList(queue, 1, &stop, NULL));
+  stops[stop_count++] = stop;
+  if (queue)
+    clpt_cl_ok(clEnqueueBarrierWithWaitList(queue, 1, &stop, NULL));
   return stop;
 }
 
 void clpt_cl_go(cl_event stop)
 {
+  size_t at = 0;
+  while (stops[at] != stop)
+    at++;
+  stops[at] = stops[--stop_count];
   clpt_cl_ok(clSetUserEventStatus(stop, CL_COMPLETE));
   clpt_cl_ok(clReleaseEvent(stop));
 }
 
-cl_ulong clpt_cl_device_ulong(cl_device_id device, cl_device_info what)
+void clpt_cl_go_all(void)
 {
-  cl_ulong value;
-  clpt_cl_ok(clGetDeviceInfo(device, what, sizeof(value), &value, NULL));
-  return value;
-}
-
-static cl_device_svm_capabilities svm_of(cl_device_id device)
-{
-  cl_device_svm_capabilities capabilities;
-  cl_int code = clGetDeviceInfo(device, CL_DEVICE_SVM_CAPABILITIES, sizeof(capabilities),
-                                &capabilities, NULL);
-  return code ? 0 : capabilities; /* before OpenCL 2.0, the question is unknown */
+  while (stop_count > 0)
+    clpt_cl_go(stops[stop_count - 1]);
 }
 
 cl_device_svm_capabilities clpt_cl_svm(const clpt_cl *cl)
 {
-  return svm_of(cl->devices[0]);
+  cl_device_svm_capabilities capabilities;
+  cl_int code = clGetDeviceInfo(cl->devices[0], CL_DEVICE_SVM_CAPABILITIES, sizeof(capabilities),
+                                &capabilities, NULL);
+  return code ? 0 : capabilities; /* before OpenCL 2.0, the question is unknown */
 }
 
-bool clpt_cl_is_pocl(const clpt_cl *cl)
+bool clpt_cl_is(const clpt_cl *cl, const char *platform)
 {
   char name[128] = "";
-  cl_platform_id platform;
-  clpt_cl_ok(
-      clGetDeviceInfo(cl->devices[0], CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL));
-  clpt_cl_ok(clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL));
-  return strcmp(name, "Portable Computing Language") == 0;
+  cl_platform_id of;
+  clpt_cl_ok(clGetDeviceInfo(cl->devices[0], CL_DEVICE_PLATFORM, sizeof(of), &of, NULL));
+  clpt_cl_ok(clGetPlatformInfo(of, CL_PLATFORM_NAME, sizeof(name), name, NULL));
+  return strcmp(name, platform) == 0;
 }
 
-cl_kernel clpt_cl_kernel(const clpt_cl *cl, const char *source, const char *name)
+bool clpt_cl_has(const clpt_cl *cl, clpt_cl_kind kind)
 {
-  cl_int code;
-  cl_program program = clCreateProgramWithSource(cl->context, 1, &source, NULL, &code);
-  clpt_cl_ok(code);
-  clpt_cl_ok(clBuildProgram(program, 0, NULL, "", NULL, NULL));
-  cl_kernel kernel = clCreateKernel(program, name, &code);
-  clpt_cl_ok(code);
-  clpt_cl_ok(clReleaseProgram(program));
-  return kernel;
+  return kind == CLPT_BUFFERS || clpt_cl_svm(cl) & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER;
 }
 
-cl_int clpt_cl_enqueue(cl_command_queue queue, cl_kernel kernel, size_t items)
+clp_allocator *clpt_cl_allocator(const clpt_cl *cl, clpt_cl_kind kind, cl_command_queue home)
 {
-  size_t local = items % 64 ? 1 : 64; /* groups that every device runs */
-  return clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, &local, 0, NULL, NULL);
+  clp_cl_svm_options options = CLP_CL_SVM_OPTIONS_INIT;
+  clp_allocator *allocator = NULL;
+  options.queue = home;
+  clpt_ok(kind == CLPT_SVM ? clp_cl_svm_allocator_create(cl->context, &options, &allocator)
+          : home           ? clp_cl_immediate_allocator_create(home, 0, &allocator)
+                           : clp_cl_deferred_allocator_create(cl->context, 0, &allocator));
+  return allocator;
 }
 
-cl_kernel clpt_cl_words_kernel(const clpt_cl *cl)
+clp_pool *clpt_cl_pool(const clpt_cl *cl, clpt_cl_kind kind, unsigned reuse_flags,
+                       cl_command_queue home, bool on_arena)
 {
-  return clpt_cl_kernel(cl,
-                        "kernel void write_words(global uint *words, uint first)"
-                        "{ uint i = get_global_id(0); words[i] = first + i; }",
-                        "write_words");
+  clp_arena_options of_arena = CLP_ARENA_OPTIONS_INIT;
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+  clp_allocator *allocator = clpt_cl_allocator(cl, kind, home), *arena = NULL;
+  clp_pool *pool = NULL;
+  of_arena.min_segment_bytes = 32768;
+  options.reuse_flags = reuse_flags;
+  if (on_arena)
+    clpt_ok(clp_arena_allocator_create(allocator, &of_arena, &arena));
+  clpt_ok(clp_pool_create(arena ? arena : allocator, &options, &pool));
+  clp_allocator_release(arena);
+  clp_allocator_release(allocator);
+  return pool;
 }
 
-void clpt_cl_write_words(cl_command_queue queue, cl_kernel kernel, cl_mem mem, cl_uint first,
-                         size_t words)
+void clpt_cl_fill(cl_command_queue queue, clpt_cl_kind kind, clp_memory memory, cl_uint word,
+                  size_t bytes, const cl_event *after)
 {
-  clpt_cl_ok(clSetKernelArg(kernel, 0, sizeof(mem), &mem));
-  clpt_cl_ok(clSetKernelArg(kernel, 1, sizeof(first), &first));
-  clpt_cl_ok(clpt_cl_enqueue(queue, kernel, words));
+  bytes -= bytes % sizeof(word);
+  clpt_cl_ok(kind == CLPT_SVM ? clEnqueueSVMMemFill(queue, (void *)memory, &word, sizeof(word),
+                                                    bytes, after != NULL, after, NULL)
+                              : clEnqueueFillBuffer(queue, (cl_mem)memory, &word, sizeof(word), 0,
+                                                    bytes, after != NULL, after, NULL));
 }
 
-void clpt_cl_fill(cl_command_queue queue, cl_mem mem, cl_uint word, size_t words)
+void clpt_cl_assert_filled(cl_command_queue queue, clpt_cl_kind kind, clp_memory memory,
+                           cl_uint word, size_t bytes)
 {
-  clpt_cl_ok(
-      clEnqueueFillBuffer(queue, mem, &word, sizeof(word), 0, words * sizeof(word), 0, NULL, NULL));
-}
-
-/* Both are for free(). */
-
-static cl_uint *read_buffer(cl_command_queue queue, cl_mem mem, size_t words)
-{
-  cl_uint *found = malloc(words * sizeof(*found));
+  cl_uint *found = malloc(bytes);
   ck_assert_ptr_nonnull(found);
+  clpt_cl_ok(clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL));
   clpt_cl_ok(
-      clEnqueueReadBuffer(queue, mem, CL_TRUE, 0, words * sizeof(*found), found, 0, NULL, NULL));
-  return found;
-}
-
-static cl_uint *read_svm(cl_command_queue queue, const void *pointer, size_t words)
-{
-  cl_uint *found = malloc(words * sizeof(*found));
-  ck_assert_ptr_nonnull(found);
-  clpt_cl_ok(
-      clEnqueueSVMMemcpy(queue, CL_TRUE, found, pointer, words * sizeof(*found), 0, NULL, NULL));
-  return found;
-}
-
-static void assert_found(cl_uint *found, cl_uint first, cl_uint step, size_t words)
-{
-  for (size_t i = 0; i < words; i++)
-    ck_assert_uint_eq(found[i], first + step * (cl_uint)i);
+      kind == CLPT_SVM
+          ? clEnqueueSVMMemcpy(queue, CL_TRUE, found, (void *)memory, bytes, 0, NULL, NULL)
+          : clEnqueueReadBuffer(queue, (cl_mem)memory, CL_TRUE, 0, bytes, found, 0, NULL, NULL));
+  for (size_t i = 0; i < bytes / sizeof(word); i++)
+    ck_assert_uint_eq(found[i], word);
   free(found);
 }
 
-void clpt_cl_assert_filled(cl_command_queue queue, cl_mem mem, cl_uint word, size_t words)
+static clpt_cl_kind kind_of(const clp_buffer *buffer)
 {
-  assert_found(read_buffer(queue, mem, words), word, 0, words);
+  const clp_allocator *allocator = clp_pool_allocator(clp_buffer_pool(buffer));
+  return allocator->ops.memory_kind == CLP_MEMORY_CL_SVM ? CLPT_SVM : CLPT_BUFFERS;
 }
 
-void clpt_cl_assert_svm_filled(cl_command_queue queue, const void *pointer, cl_uint word,
-                               size_t words)
+void clpt_cl_fill_buffer(cl_command_queue queue, clp_buffer *buffer, cl_uint word)
 {
-  assert_found(read_svm(queue, pointer, words), word, 0, words);
+  clpt_cl_fill(queue, kind_of(buffer), clp_buffer_memory(buffer), word, clp_buffer_size(buffer),
+               NULL);
 }
 
-void clpt_cl_assert_words(cl_command_queue queue, cl_mem mem, cl_uint first, size_t words)
+void clpt_cl_assert_buffer(cl_command_queue queue, clp_buffer *buffer, cl_uint word)
 {
-  assert_found(read_buffer(queue, mem, words), first, 1, words);
+  clpt_cl_assert_filled(queue, kind_of(buffer), clp_buffer_memory(buffer), word,
+                        clp_buffer_size(buffer));
 }
 
 int clpt_cl_run(Suite *suite)

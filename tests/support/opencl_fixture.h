@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests on OpenCL share: a device with a context and a queue, assertions on a cl_int, and
- * small kernels. */
+/* What the tests on OpenCL share: a device with a context and queues, assertions on a cl_int, and
+ * pools of either kind of OpenCL memory, used in the same way. */
 #ifndef CLPT_OPENCL_FIXTURE_H
 #define CLPT_OPENCL_FIXTURE_H
 
 #include "suite.h"
 
 #include <CL/cl.h>
+#include <clpool/buffer.h>
+#include <clpool/pool.h>
 #include <stdbool.h>
 
 enum { CLPT_SKIPPED = 77, CLPT_MOST_DEVICES = 8 };
@@ -18,64 +20,63 @@ enum { CLPT_SKIPPED = 77, CLPT_MOST_DEVICES = 8 };
     ck_assert_msg(clpt_code_ == CL_SUCCESS, "%s gave %d", #call, clpt_code_);                      \
   } while (0)
 
-/** A context of some devices of the first platform that has one, and a queue on the first. */
+/** A context of some devices of one platform, and queues on the first device. */
 typedef struct clpt_cl {
   cl_device_id devices[CLPT_MOST_DEVICES];
   cl_uint device_count;
   cl_context context;
-  cl_command_queue queue;
+  cl_command_queue queue, other, out_of_order;
 } clpt_cl;
 
-/** Opens the first `most_devices` devices, with an in-order queue. Everything is the caller's. The
- * library has loaded OpenCL then, so its parts may be called. */
+/** Opens the first `most_devices` devices. Everything is the caller's. The library has loaded
+ * OpenCL then, so its parts may be called. */
 void clpt_cl_open(clpt_cl *cl, cl_uint most_devices);
+void clpt_cl_finish(const clpt_cl *cl); /* its queues; after clpt_cl_go_all */
 void clpt_cl_close(clpt_cl *cl);
 
-/** A queue on the context's first device, or on the device with that number. */
+/** One more queue on the first device. */
 cl_command_queue clpt_cl_queue(const clpt_cl *cl, cl_command_queue_properties properties);
-cl_command_queue clpt_cl_queue_on(const clpt_cl *cl, cl_uint device,
-                                  cl_command_queue_properties properties);
 
-/** Holds all work up that the queue is given from now on, in order or not, until the event is
- * ended: by clpt_cl_go, which releases it. */
+/** A user event, which holds up all work that the queue is given from now on, in order or not.
+ * NULL: of no queue. */
 cl_event clpt_cl_stop(const clpt_cl *cl, cl_command_queue queue);
-void clpt_cl_go(cl_event stop);
 
-/** What a device says, for questions answered with a number. */
-cl_ulong clpt_cl_device_ulong(cl_device_id device, cl_device_info what);
+/** Ends one that clpt_cl_stop made, or all that there are: drivers wait for them for ever. */
+void clpt_cl_go(cl_event stop);
+void clpt_cl_go_all(void);
 
 /** What the first device can do with shared virtual memory; 0: nothing. */
 cl_device_svm_capabilities clpt_cl_svm(const clpt_cl *cl);
 
-/** Whether the driver is PoCL, whose answers to what OpenCL leaves open are known. */
-bool clpt_cl_is_pocl(const clpt_cl *cl);
+/** Whether the devices are of the platform with that name. */
+#define CLPT_POCL_PLATFORM   "Portable Computing Language"
+#define CLPT_NVIDIA_PLATFORM "NVIDIA CUDA"
+bool clpt_cl_is(const clpt_cl *cl, const char *platform);
 
-/** Fills the first `words` words of `mem` with `word`. Waits for nothing: the queue orders it. */
-void clpt_cl_fill(cl_command_queue queue, cl_mem mem, cl_uint word, size_t words);
+typedef enum clpt_cl_kind { CLPT_BUFFERS, CLPT_SVM, CLPT_CL_KINDS } clpt_cl_kind;
 
-/** Asserts that they are; waits for the queue. */
-void clpt_cl_assert_filled(cl_command_queue queue, cl_mem mem, cl_uint word, size_t words);
-void clpt_cl_assert_svm_filled(cl_command_queue queue, const void *pointer, cl_uint word,
-                               size_t words);
+/** Whether the device has memory of the kind. */
+bool clpt_cl_has(const clpt_cl *cl, clpt_cl_kind kind);
 
-/** A kernel from source; the caller's. */
-cl_kernel clpt_cl_kernel(const clpt_cl *cl, const char *source, const char *name);
+/** An allocator of such memory, with the home stream `home` (NULL: none). */
+clp_allocator *clpt_cl_allocator(const clpt_cl *cl, clpt_cl_kind kind, cl_command_queue home);
 
-/** Runs a kernel of one dimension on `items` items. The local size is given: without it, PoCL
- * chooses one by the number of items, and compiles the kernel again for each local size. Waits for
- * nothing; returns what clEnqueueNDRangeKernel does. */
-cl_int clpt_cl_enqueue(cl_command_queue queue, cl_kernel kernel, size_t items);
+/** A pool on one, or on an arena on one, of segments for some blocks. */
+clp_pool *clpt_cl_pool(const clpt_cl *cl, clpt_cl_kind kind, unsigned reuse_flags,
+                       cl_command_queue home, bool on_arena);
 
-/** A kernel that numbers 32-bit words, for clpt_cl_write_words. The caller's. */
-cl_kernel clpt_cl_words_kernel(const clpt_cl *cl);
+/** Fills memory with a word, after an event (NULL: none). Waits for nothing: the queue orders it.
+ */
+void clpt_cl_fill(cl_command_queue queue, clpt_cl_kind kind, clp_memory memory, cl_uint word,
+                  size_t bytes, const cl_event *after);
 
-/** Fills the first `words` words of `mem` with `first`, `first` + 1, ... by the kernel, which one
- * thread uses at a time. Waits for nothing: the queue orders it. */
-void clpt_cl_write_words(cl_command_queue queue, cl_kernel kernel, cl_mem mem, cl_uint first,
-                         size_t words);
+/** Asserts that memory is filled so; waits for the queue, which may be out of order. */
+void clpt_cl_assert_filled(cl_command_queue queue, clpt_cl_kind kind, clp_memory memory,
+                           cl_uint word, size_t bytes);
 
-/** Asserts that they are there; waits for the queue. */
-void clpt_cl_assert_words(cl_command_queue queue, cl_mem mem, cl_uint first, size_t words);
+/** The same for all of a buffer that was asked for. */
+void clpt_cl_fill_buffer(cl_command_queue queue, clp_buffer *buffer, cl_uint word);
+void clpt_cl_assert_buffer(cl_command_queue queue, clp_buffer *buffer, cl_uint word);
 
 /** As clpt_run, in one process, for drivers do not survive a fork; 77, with a line that says so,
  * where there is no OpenCL device. */

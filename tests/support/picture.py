@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Says of a PNG file (8 bits a channel, RGB or RGBA, as browsers write them) how many colors it has
-and how bright its upper left corner is: picture.py FILE prints "COLORS BRIGHTNESS", the latter from
-0 to 255."""
+"""PNG files: 8 bits a channel, RGB or RGBA, as browsers write them."""
 import struct
-import sys
 import zlib
 
 
@@ -43,6 +40,8 @@ def lines(png):
         yield [bytes(above[i : i + 3]) for i in range(0, len(above), step)]
 
 
-with open(sys.argv[1], "rb") as file:
-    rows = list(lines(file.read()))
-print(len(set().union(*rows)), sum(rows[0][0]) // 3)
+def look_at(path):
+    """How many colors there are, and how bright the upper left corner is, from 0 to 255."""
+    with open(path, "rb") as file:
+        rows = list(lines(file.read()))
+    return len(set().union(*rows)), sum(rows[0][0]) // 3

@@ -11,16 +11,8 @@
 /** A simulated device. The caller's reference. */
 clp_allocator *clpt_simulated(size_t capacity);
 
-/** The options' defaults, with a pool or bare. */
+/** The options' defaults, with a pool. */
 trace_replay_options clpt_pooled(void);
-trace_replay_options clpt_bare(void);
-
-/** Replay rows in the short form of clpt_short_trace, on a new simulated device, and on a test's
- * own, to which all must have come back then. */
-clp_status clpt_replay_rows(const char *rows, size_t capacity, trace_replay_options options,
-                            trace_replay_result *result);
-clp_status clpt_replay_on(clpt_device *device, const char *rows, trace_replay_options options,
-                          trace_replay_result *result);
 
 /** A table's tests: one run of `test` for each of its elements. */
 #define clpt_add_table(tests, test, table)                                                         \

@@ -41,30 +41,11 @@ unsigned char *clpt_gzip(const char *text, size_t *length)
   return bytes;
 }
 
-trace_reader *clpt_trace_of(int descriptor, const char *name)
-{
-  trace_reader *reader = NULL;
-  clpt_ok(trace_open(descriptor, name, &reader));
-  return reader;
-}
-
 trace_reader *clpt_trace(const char *text)
 {
-  return clpt_trace_of(clpt_text_file(text), "trace");
-}
-
-static const char *action_of(char letter)
-{
-  switch (letter) {
-  case 'a':
-    return "allocate";
-  case 'f':
-    return "free";
-  case 'x':
-    return "allocate failure";
-  default:
-    ck_abort_msg("no such row: %c", letter);
-  }
+  trace_reader *reader = NULL;
+  clpt_ok(trace_open(clpt_text_file(text), "trace", &reader));
+  return reader;
 }
 
 static void write_rows(FILE *file, const char *rows)
@@ -73,7 +54,8 @@ static void write_rows(FILE *file, const char *rows)
   unsigned long long pointer, size;
   int length;
   while (sscanf(rows, " %c%llx=%llu%n", &letter, &pointer, &size, &length) == 3) {
-    fprintf(file, "1,00:00:00.000000,%s,0x%llx,%llu,0\n", action_of(letter), pointer, size);
+    const char *action = letter == 'a' ? "allocate" : letter == 'f' ? "free" : "allocate failure";
+    fprintf(file, "1,00:00:00.000000,%s,0x%llx,%llu,0\n", action, pointer, size);
     rows += length;
   }
   ck_assert_str_eq(rows, "");
@@ -92,9 +74,9 @@ char *clpt_trace_text(const char *rows, unsigned times)
   return text;
 }
 
-trace_reader *clpt_short_trace(const char *rows)
+trace_reader *clpt_trace_rows(const char *rows)
 {
-  char *text = clpt_trace_text(rows, 1);
+  char *text = *rows == 'A' ? strdup(rows) : clpt_trace_text(rows, 1);
   trace_reader *reader = clpt_trace(text);
   free(text);
   return reader;

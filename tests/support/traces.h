@@ -19,9 +19,6 @@ int clpt_text_file(const char *text);
 /** `text` as a gzip file of one member, an array for free(). */
 unsigned char *clpt_gzip(const char *text, size_t *length);
 
-/** A reader of an open file, which belongs to it. */
-trace_reader *clpt_trace_of(int descriptor, const char *name);
-
 /** A reader of a file with that text, RMM's log, named "trace". */
 trace_reader *clpt_trace(const char *text);
 
@@ -30,8 +27,8 @@ trace_reader *clpt_trace(const char *text);
  */
 char *clpt_trace_text(const char *rows, unsigned times);
 
-/** A reader of such a trace, named "trace". */
-trace_reader *clpt_short_trace(const char *rows);
+/** A reader of such a trace, or of a text that begins with a header, named "trace". */
+trace_reader *clpt_trace_rows(const char *rows);
 
 /** A reader of the trace that the tree has, of a training of resnet50. */
 trace_reader *clpt_resnet_trace(void);

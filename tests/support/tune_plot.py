@@ -1,8 +1,5 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What is in the picture of clpool tune: points and labels within it, and no label on another."""
-
-import sys
 import xml.etree.ElementTree
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -17,28 +14,21 @@ def box(text):
     return left, y - LINE + 1, left + width, y - 1
 
 
-def overlap(one, other):
-    return (one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3])
-
-
-root = xml.etree.ElementTree.parse(sys.argv[1]).getroot()
-circles = root.findall(f"{SVG}circle")
-texts = root.findall(f"{SVG}text")
-boxes = [(text.text, box(text)) for text in texts]
-faults = []
-for name, (left, top, right, bottom) in boxes:
-    if left < 0 or top < 0 or right > WIDTH or bottom > HEIGHT:
-        faults.append(f'"{name}" is not within the picture')
-for i, (name, one) in enumerate(boxes):
-    faults += [f'"{name}" is on "{other}"' for other, area in boxes[:i] if overlap(one, area)]
-for circle in circles:
-    if not (0 < float(circle.get("cx")) < WIDTH and 0 < float(circle.get("cy")) < HEIGHT):
-        faults.append("a point is not within the picture")
-if not circles or max(float(circle.get("r")) for circle in circles) < 4:
-    faults.append("there are no points")
-labels = [text for text in texts if text.get("paint-order")]
-if not labels:
-    faults.append("no point has a label")
-if faults:
-    print("\n".join(faults))
-sys.exit(bool(faults))
+def faults(path):
+    root = xml.etree.ElementTree.parse(path).getroot()
+    circles, texts = root.findall(f"{SVG}circle"), root.findall(f"{SVG}text")
+    boxes = [(text.text, box(text)) for text in texts]
+    found = []
+    for i, (name, one) in enumerate(boxes):
+        if one[0] < 0 or one[1] < 0 or one[2] > WIDTH or one[3] > HEIGHT:
+            found.append(f'"{name}" is not within the picture')
+        found += [f'"{name}" is on "{other}"' for other, area in boxes[:i] if one[0] < area[2]
+                  and area[0] < one[2] and one[1] < area[3] and area[1] < one[3]]
+    for circle in circles:
+        if not (0 < float(circle.get("cx")) < WIDTH and 0 < float(circle.get("cy")) < HEIGHT):
+            found.append("a point is not within the picture")
+    if not circles or max(float(circle.get("r")) for circle in circles) < 4:
+        found.append("there are no points")
+    if not [text for text in texts if text.get("paint-order")]:
+        found.append("no point has a label")
+    return found

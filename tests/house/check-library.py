@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""The built library.
+
+- libclpool.so exports the functions that the installed headers declare, all of them, and no more.
+- It starts on any machine: drivers' libraries are loaded when they are first used, so it names
+  none. A program that is not linked with OpenCL is told what is missing.
+- It takes little static TLS, of which dlopen has about 1.6 kB for all that it loads: a process may
+  have several copies of the library, in plug-ins that bring their own.
+- Calls lead downwards: a file belongs to a room by its folder, rooms of lib/core stand on one
+  another in the order of ROOMS, and arena, hooks, host, opencl and cuda on lib/core, not on each
+  other. What a lower room needs of a higher one comes as a table of functions, which is data. No
+  two files of lib/core, lib/arena or layer lead to each other by calls."""
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+SOURCE = os.path.abspath(os.environ.get('top_srcdir', '.'))
+BUILD = os.path.abspath(os.environ.get('top_builddir', SOURCE))
+LIBRARY = BUILD + '/.libs/libclpool.so'
+INCLUDE = [f'-I{SOURCE}/include', f'-I{BUILD}/include']
+MOST_TLS = 128
+ROOMS = 'base allocator streams store shard hooks pool'.split()
+FAILURES = []
+
+
+def words(variable, default=''):
+    return shlex.split(os.environ.get(variable) or default)
+
+
+def output(*command, **options):
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, **options).stdout
+
+
+def check_exports():
+    headers = [name for name in words('clp_headers') if not name.endswith('.hpp')]
+    text = ''.join(f'#include <{name[len("include/"):]}>\n' for name in headers)
+    expanded = output(*words('CC', 'cc'), *words('OPENCL_CFLAGS'), *INCLUDE, '-E', '-', input=text)
+    # Declared: a name right before a parenthesis, in what the preprocessor leaves of our headers.
+    declared, is_ours = set(), False
+    for line in expanded.splitlines():
+        if line.startswith('# '):
+            is_ours = 'include/clpool/' in line
+        elif is_ours and not line.startswith('static '):
+            declared.update(re.findall(r'\b(clp_[a-z0-9_]*)\(', line))
+    symbols = output(*words('NM', 'nm'), '-D', '--defined-only', LIBRARY).splitlines()
+    # "A" is the version node itself.
+    exported = {re.sub('@.*', '', line.split()[2]) for line in symbols if line.split()[1] != 'A'}
+    if 'clp_pool_create' not in declared & exported:
+        FAILURES.append('clp_pool_create is not found')
+    for name in sorted(declared ^ exported):
+        FAILURES.append(name + (': not exported' if name in declared else ': not declared'))
+    print(len(exported), 'public functions are exported')
+
+
+def check_needed():
+    needed = re.findall(r'\(NEEDED\).*\[(.*)\]', output('readelf', '-dW', LIBRARY))
+    print('it needs', *needed)
+    FAILURES.extend(name for name in needed if re.search('opencl|cuda|pocl', name, re.I))
+    if not any(name.startswith('libc.') for name in needed):
+        FAILURES.append('readelf does not name the C library')
+    segments = output('readelf', '-lW', LIBRARY)
+    tls = int(re.search(r'^ *TLS( +0x\w+){4} +(0x\w+)', segments, re.M)[2], 16)
+    print(tls, 'bytes of TLS')
+    if tls > MOST_TLS:
+        FAILURES.append(f'{tls} bytes of TLS, more than {MOST_TLS}')
+
+
+ASKS = '''#include <clpool/opencl.h>
+#include <stdio.h>
+int main(void)
+{
+  clp_allocator *allocator;
+  cl_context context = (cl_context)&allocator; /* never looked at */
+  clp_status status = clp_cl_deferred_allocator_create(context, 0, &allocator);
+  printf("%s: %s\\n", clp_status_name(status), clp_last_error()->message);
+}
+'''
+
+
+def check_without_opencl():
+    with tempfile.TemporaryDirectory() as folder:
+        output(*words('CC', 'cc'), *words('CLP_BUILD_FLAGS'), *words('OPENCL_CFLAGS'), *INCLUDE,
+               '-o', folder + '/asks', '-xc', '-', '-L' + os.path.dirname(LIBRARY), '-lclpool',
+               input=ASKS)
+        said = output(folder + '/asks', env=os.environ | {
+            'LD_LIBRARY_PATH': os.path.dirname(LIBRARY), 'CLPOOL_OPENCL_LIBRARY': '/no/such.so'})
+    if not said.startswith('CLP_NOT_SUPPORTED: there is no OpenCL: /no/such.so'):
+        FAILURES.append('without OpenCL it says ' + said)
+
+
+def floor(room):
+    """A room calls those of lower floors, and itself."""
+    name = room.rpartition('/')[2]
+    return ROOMS.index(name) if room.startswith('core/') else len(ROOMS) + (name == 'layer')
+
+
+def room_of(file):
+    return re.match(r'(?:lib/)?(core/[a-z]*|[a-z]*)', file)[1]
+
+
+def read_references(objects):
+    """What each file defines, and what it needs: {symbol: (file, is data)}, {file: symbols}."""
+    home, needed = {}, {}
+    for line in output(*words('NM', 'nm'), '-A', '-P', *objects, cwd=BUILD).splitlines():
+        file, symbol, kind = line.split()[:3]
+        file = re.sub(r'/\.libs/libclpool_[a-z]*_la-(.*)\.o:', r'/\1.c', file)
+        if kind == 'U':
+            needed.setdefault(file, []).append(symbol)
+        elif kind in 'ABCDGRSTVWuw':
+            home[symbol] = file, kind in 'BDRSV'
+    return home, needed
+
+
+def check_calls():
+    objects = [f'{folder}/{name}'[len(BUILD) + 1:] for top in ('/lib', '/layer')
+               for folder, _, names in os.walk(BUILD + top) if folder.endswith('.libs')
+               for name in names if re.match(r'libclpool_(internal|layer)_la-.*\.o$', name)]
+    home, needed = read_references(objects)
+    calls = {}
+    for file, symbols in needed.items():
+        for symbol in symbols:
+            to, is_data = home.get(symbol, (file, True))
+            if to == file or is_data:
+                continue
+            calls.setdefault(file, set()).add(to)
+            if room_of(to) != room_of(file) and floor(room_of(to)) >= floor(room_of(file)):
+                FAILURES.append(f'{file} must not call {symbol} of {to}')
+    if not calls:
+        print('skipped: the objects have no symbols of their own: built for the linker to optimize')
+        sys.exit('\n'.join(FAILURES) or 77)
+    reached = {}
+    for file in calls:
+        found, ahead = set(), [file]
+        while ahead:
+            new = calls.get(ahead.pop(), set()) - found
+            found |= new
+            ahead += new
+        reached[file] = found
+    for file, others in reached.items():
+        for other in others:
+            if file < other and file in reached.get(other, ()) and not re.match(
+                    'lib/(hooks|host|opencl|cuda)/', file):
+                FAILURES.append(f'{file} and {other} call each other')
+    print(sum(map(len, calls.values())), 'references between files')
+
+
+check_exports()
+check_needed()
+if words('OPENCL_CFLAGS'):
+    check_without_opencl()
+check_calls()
+sys.exit('\n'.join(FAILURES) or 0)

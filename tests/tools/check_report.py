@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: MIT
+"""clpool report: the page, its figures and its looks in a browser, the counters, and that no part
+of a file is ever left behind. report_page.py has what holds for any page."""
+import re
+import resource
+import signal
+
+from program import *
+
+sys.path.insert(0, str(SOURCE / "tests/support"))
+import perfetto
+import picture
+import report_page
+
+
+def only(*wanted):
+    require(names() == sorted(wanted), "there is", names())
+
+
+def is_sound(page, told=None):
+    text = Path(page).read_text()
+    require(text.startswith("<!DOCTYPE html>\n") and text.endswith("</html>\n"), page, "is no HTML")
+    found = re.search(r"https?:|src=|href=|@import|url\(", text, re.I)
+    require(not found, page, "refers to something outside:", found)
+    require(len(text) < 200000, page, "has", len(text), "characters")
+    report_page.check(page, told)
+    return text
+
+
+def page_of(line, **more):
+    """Makes a page and counters; what JSON tells, and the page."""
+    told = figures(f"report {line} -o page.html --perfetto=counters.json", **more)
+    perfetto.check("counters.json", told)
+    return told, is_sound("page.html", told)
+
+
+# --- The figures are those of a replay
+
+other = {"ns_per_operation", "device", "pooled", "passes", "scale", "first_failure_event"}
+for options in "", "--leading-bits=1", "--limit=2G", "--arena=0.1 --leading-bits=6 --limit=3.3G":
+    told, page = page_of("short.csv " + options)
+    for key, value in figures(f"replay short.csv {options}").items():
+        require(key in other or told[key] == value, options, key, "is", told.get(key), "not", value)
+says(page, ">The program had at most ")
+page = clpool("report short.csv -o - --limit=2G")
+require(page.count("limit 2.00 GiB") == 1, "the limit is not drawn once")
+says(page, "without <b>180</b> of its 1,430 allocations, which were refused. A pool",
+     "Next: raise the limit, or let <code>clpool tune ")
+page = clpool("report short.csv -o -")
+require(page == clpool("report short.csv -o - --leading-bits=4"), "-o - writes another page")
+piped = clpool("report - -o -", stdin=Path("short.csv").read_bytes())
+require(piped.replace("standard input", "short.csv").replace("tune -", "tune short.csv") == page,
+        "standard input gives another page")
+require(clpool("report short.csv --perfetto=-") == clpool("report short.csv --perfetto=-"), "-")
+
+# --- Small traces, and what the page says of them; (...): what it does not
+
+OF_STACKS = """Action,Pointer,Size,Stack
+#frame 1 0 /x/<app>.py:10:<module>
+#frame 2 1 /x/<app>.py:6:load
+allocate,0x1,1000,2
+#frame 3 1 /x/<app>.py:7:step
+#frame 4 3 inner
+allocate,0x2,500,4
+allocate,0x3,200,3
+free,0x2,500,0
+free,0x3,200,0
+allocate,0x4,150,4
+free,0x4,150,0
+"""
+POOLS = "Action,Pointer,Size,Pool\nallocate,0x1,1000,weights\nallocate,0x2,3000," \
+    '"<b> & ""c"", d"\nfree,0x1,1000,weights\nallocate,0x1,10,\nallocate,0x3,900,weights\n'
+KINDS = "Action,Kind,Context,Pointer,Size\nallocate,buffer,1,0x1,1000\n" \
+    "allocate,image,1,0x2,1000\nfree,buffer,1,0x1,1000\nallocate,image,1,0x3,5000\n"
+MIDNIGHT = HEADER + "1,23:59:59.500000,allocate,0x1,1000,0x7\n" \
+    "2,00:00:00.500000,allocate,0x2,5000,0\n1,00:00:00.250000,free,0x1,1000,0x7\n" \
+    "2,00:00:02.000000,free,0x2,5000,0\n"
+BINS = HEADER + row("allocate", "0x1", 1000) + row("free", "0x1", 1000) \
+    + row("allocate", "0x2", 2097000)
+for trace, options, words, others in (
+        (POOLS, "", [">weights<", ">&lt;b&gt; &amp; &quot;c&quot;, d<", ">pools without a name<",
+                     "3 pools with 4 leading bits take "], ["Memory by kind"]),
+        (KINDS, "", [
+            ">context 0x1</th><td>buffer</td>", ">context 0x1</th><td>image</td>",
+            ">buffer</th><td>1</td><td>1000 bytes</td><td>0 bytes</td><td>0 bytes</td>",
+            ">image</th><td>2</td><td>5.86 KiB</td><td>5.86 KiB</td><td>5.86 KiB</td>"], []),
+        (HEADER + row("allocate", "(nil)", 0), "", ["No memory was allocated"], []),
+        (HEADER + row("allocate", "0x1", 1000), "--limit=10",
+         ["No memory was allocated. The pool refused 1 allocation.<"], []),
+        (HEADER + row("allocate", "0x1", 1048575), "--leading-bits=16", ["1.00 MiB"], ["1024.00"]),
+        (BINS, "--limit=2097500 --leading-bits=16",
+         ["At event 3 the pool had 2.00 MiB, in 1 bin."], []),
+        (MIDNIGHT, "", ["4 events in 2.5 s"], []),
+        (HEADER + row("allocate", "0x1", 5), "", ["<code>clpool record --stacks</code>"], []),
+        (OF_STACKS, "", [
+            "<b>58.8 %</b> of what was in use came from <code>&lt;app&gt;.py:6:load</code>",
+            "in use at the peak", "in use at the end", "allocated in all",
+            "data-in='/x/'>step &lt;app&gt;.py:7</b>", "data-b='650' data-in=''>inner</b>"], []),
+        ("Action,Pointer,Size,Stack\n#frame 1 0 a.py:1:f\n#frame 2 0 b.py:2:g\n"
+         "allocate,0x1,500,1\nallocate,0x2,500,2\n", "",
+         ["<b>50.0 %</b> of what was in use came from <code>a.py:1:f</code>"], [])):
+    # Names that HTML must escape: markup, quotes, control characters, UTF-8 and what is none.
+    name = os.fsdecode(b"a<b>&\"'\1\xc3\xa4\xff\xef\xbf\xbe\xef\xbf\xbf\xef\xbf\xbd.csv")
+    write(name, trace)
+    told = figures(["report", name, "-o", "page.html", "--perfetto=counters.json",
+                    *options.split()])
+    perfetto.check("counters.json", told)
+    page = is_sound("page.html", told)
+    shown = "a&lt;b&gt;&amp;&quot;&#39;&#xfffd;\xe4&#xfffd;&#xfffd;&#xfffd;\ufffd.csv"
+    require(page.count(shown) >= 3, "the name is not escaped:", page[:2000])
+    says(page, *words)
+    lacks(page, *others)
+    if trace == POOLS:
+        of = [pool for pool in told["by_pool"] if pool["name"] == '<b> & "c", d']
+        require(of[0]["peak_active_bytes"] == 3000 and of[0]["kind"] is None, told["by_pool"])
+    if trace == MIDNIGHT: # whose last row but one is late
+        require(told["seconds"] == 2.5, told["seconds"])
+        require(Path("counters.json").read_text().count('"ts":1000000.000') >= 2, "time goes back")
+    if trace == OF_STACKS:
+        require(["inner", "/x/<app>.py:7:step", "/x/<app>.py:10:<module>"] in [
+            group["from"] for group in told["largest"]], told["largest"])
+        shutil.copy("page.html", "stacks.html")
+    os.remove(name)
+write("stacks.csv", OF_STACKS)
+require(clpool("report stacks.csv --folded=-") ==
+        "/x/<app>.py:10:<module>;/x/<app>.py:6:load 1000\n"
+        "/x/<app>.py:10:<module>;/x/<app>.py:7:step 200\n"
+        "/x/<app>.py:10:<module>;/x/<app>.py:7:step;inner 500\n", "--folded")
+os.mkfifo("pipe") # an object that is no file would be waited for
+write("pipe.csv", f"Action,Pointer,Size,Stack\n#frame 1 0 {folder}/pipe+0x1f\nallocate,0x1,5,1\n")
+require(clpool("report pipe.csv --folded=-") == "pipe+0x1f 5\n", "a pipe has lines")
+write("cut.csv", "Action,Pointer,Size,Stack\nallocate,0x1,5,0\n#frame 1 0 /usr/bi")
+figures("report cut.csv", error="remark: cut.csv: line 3, the last one, has no end and is left out")
+
+# A long trace is thinned: the counters of ten million events would fill a disk.
+write("long.csv", "Action,Pointer,Size\n" + "".join(
+    f"allocate,0x1,{i}\nfree,0x1,{i}\n" for i in range(100000)))
+page_of("long.csv")
+require(Path("counters.json").read_text().count("\n") < 70000, "there are as many counters")
+
+# --- Files appear whole or not at all
+
+os.mkdir("place")
+os.chdir("place")
+shutil.copy("../short.csv", "short.csv")
+
+
+def replaced(line="-o old", **more):
+    """Whether a report replaces a file; if not, that is as it was."""
+    write("old", "before")
+    done = subprocess.run([CLPOOL, "report", "short.csv", *line.split()], capture_output=True,
+                          text=True, **more)
+    text = Path("old").read_text()
+    require((text == "before") == (done.returncode == 1), line, done)
+    only("old", "short.csv")
+    return done.stderr if done.returncode else None
+
+
+def limits(what, most):
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(what, (most, most))
+
+
+for option in "-o old", "--perfetto=old":
+    said = replaced(option, preexec_fn=lambda: limits(resource.RLIMIT_FSIZE, 4096))
+    require(said == "clpool report: cannot write to old: File too large\n", said)
+require(None in [replaced(preexec_fn=lambda: limits(resource.RLIMIT_NOFILE, most))
+                 for most in range(4, 13)], "12 open files are too few")
+clpool("report short.csv -o /dev/full", 1, "cannot write to /dev/full: No space left on device")
+with open("/dev/full", "w") as full:
+    clpool("report short.csv -o -", 1, "cannot write to standard output: No space left on device",
+           stdout=full)
+os.mkdir("folder")
+os.chmod("folder", 0o500)
+if not os.access("folder", os.W_OK):
+    clpool("report short.csv -o folder/x", 1, "cannot write to folder/x: Permission denied")
+    os.chmod("old", 0o400)
+    clpool("report short.csv -o old", 1, "cannot write to old: Permission denied")
+os.chmod("folder", 0o700)
+
+# A link stays one, and what it leads to keeps its rights; a new file has the usual ones. A name may
+# be as long as the file system takes it.
+os.umask(0o027)
+os.chmod("old", 0o640)
+os.symlink("old", "link")
+os.symlink("folder/new", "next")
+for name, file in ("link", "old"), ("next", "folder/new"), ("n" * 255, "n" * 255):
+    clpool(f"report short.csv -o {name}")
+    require(os.path.islink(name) == (name != file), name, "was replaced")
+    require(os.stat(file).st_mode & 0o777 == 0o640, file, "has other rights")
+    is_sound(file)
+only("folder", "link", "n" * 255, "next", "old", "short.csv")
+
+# A signal that cannot be caught ends the program in the middle of a trace: the files that it writes
+# have no names yet, except where the file system has no such files.
+pipe, to = os.pipe()
+child = subprocess.Popen([CLPOOL, "report", "-", "-o", "page.html", "--perfetto=a.json"],
+                         stdin=pipe)
+os.write(to, HEADER.encode())
+unnamed, named = 0, []
+while unnamed + len(named) < 2:
+    require(child.poll() is None, "the program ended too early")
+    files = [file for file in Path(f"/proc/{child.pid}/fd").iterdir() if int(file.name) > 2]
+    unnamed = sum(file.exists() and not file.stat().st_nlink for file in files)
+    named = list(Path().glob(".clpool-*"))
+child.kill()
+require(child.wait() < 0 and (named or not list(Path().glob(".clpool-*"))), names())
+require("page.html" not in names() and "a.json" not in names(), names())
+os.chdir("..")
+
+# --- In a browser
+
+browser = next(filter(shutil.which, ("chromium", "chromium-browser", "google-chrome")), None)
+
+
+def browse(page, *options, script="", scheme=1):
+    """What the page is once the script ran; what it complains of is a fault."""
+    text = Path(page).read_text()
+    script = f"<script>addEventListener('load', function () {{ {script} }});</script></body>"
+    write("browsed.html", text.replace("</body>", script))
+    done = subprocess.run(
+        [browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+         "--hide-scrollbars", "--user-data-dir=" + folder + "/browser", "--enable-logging=stderr",
+         f"--blink-settings=preferredColorScheme={scheme}", "--virtual-time-budget=5000",
+         "--window-size=800,900", "--allow-file-access-from-files", *(options or ["--dump-dom"]),
+         f"file://{folder}/browsed.html"], capture_output=True, text=True, timeout=300)
+    return done.stdout, "CONSOLE" in done.stderr
+
+
+def browsed(page, script="", *options, **more):
+    text, complains = browse(page, *options, script=script, **more)
+    require(not complains, "the page's script complains after", script)
+    return text
+
+
+# What is told of the middle of the chart to a mouse, then to a finger that is gone; after three
+# steps by key.
+START = "const found = [], press = key => document.activeElement.dispatchEvent(" \
+    "new KeyboardEvent('keydown', {key: key, bubbles: true})); "
+END = " document.body.dataset.found = found.join();"
+CHART = START + """
+    const plot = document.querySelector('svg.plot'), box = plot.getBoundingClientRect();
+    const at = {clientX: box.left + box.width * 0.52, clientY: box.top + box.height / 2};
+    const note = () => found.push(document.getElementById('tip').textContent);
+    plot.dispatchEvent(new PointerEvent('pointermove', at)); note();
+    for (const name of ['pointerdown', 'pointerleave'])
+      plot.dispatchEvent(new PointerEvent(name, {...at, pointerType: 'touch'}));
+    note();
+    document.querySelector('.wide').focus();
+    for (const i of [0, 1, 2]) press('ArrowRight');
+    note();""" + END
+TOLD = "Events 8,659 to 8,676\nAfter 1\\.\\d* s\nIn use: [\\d.]* GiB to [\\d.]* GiB\n" \
+    "Held: [\\d.]* GiB\nIn the pool: 14\\.\\d* GiB\nHits: \\d* of \\d*"
+
+# The per cents of a flame graph's width that three boxes have: at first, with one that was clicked
+# at, with one that was gone to by key, and in other views.
+FLAMES = START + """
+    const seen = [...document.querySelectorAll('.flame')];
+    const box = word => [...seen.find(flame => flame.offsetHeight).querySelectorAll('b')].find(
+      each => each.textContent.startsWith(word));
+    const part = word => box(word) ? Math.round(
+      100 * box(word).offsetWidth / box(word).parentElement.offsetWidth) : 0;
+    const note = () => found.push(['all', 'load', 'step'].map(part).join(' '));
+    note();
+    box('load').click(); note();
+    box('load').focus(); press('Escape'); note();
+    box('all').focus(); press('ArrowDown'); press('ArrowDown'); press('ArrowRight'); press('Enter');
+    note();
+    press('Escape'); note();
+    document.querySelector('[for=view-all]').click(); note();
+    document.querySelector('[for=view-end]').click(); note();""" + END
+PARTS = "100 59 41,100 100 0,100 59 41,100 0 100,100 59 41,100 54 46,100 100 0"
+
+# As narrow as a phone, pages scroll down alone: what is wide scrolls by itself.
+PHONE = '<!DOCTYPE html><body>{0}="page.html">{1}{0}="stacks.html">{1}</body>'.format(
+    '<iframe style="width: 360px" src', "</iframe>")
+ASIDE = START + """for (const i of [0, 1]) {
+    const page = frames[i].document.documentElement;
+    found.push(page.scrollWidth - page.clientWidth); }""" + END
+
+
+def looks_right():
+    clpool("report resnet.csv.gz -o page.html")
+    for scheme, least, most in (1, 230, 255), (0, 0, 40):
+        browsed("page.html", "", "--screenshot=picture.png", scheme=scheme)
+        colors, brightness = picture.look_at("picture.png")
+        require(colors > 50, "the page is blank:", colors, "colors")
+        require(least <= brightness <= most, "scheme", scheme, "has a corner of", brightness)
+    write("phone.html", PHONE)
+    stepped = "Events 8,713 to 8,730\n[^\"]*"
+    for page, script, wanted in ("page.html", CHART, f"{TOLD},{TOLD},{stepped}"), \
+            ("stacks.html", FLAMES, PARTS), ("phone.html", ASIDE, "0,0"):
+        found = re.search('data-found="([^"]*)"', browsed(page, script))
+        require(found and re.fullmatch(wanted, found[1]), page, "has", found and found[1])
+    print("looked at in", browser)
+
+
+# With the browser that is here, a page with an error in its script must be found out.
+write("broken.html", "<!DOCTYPE html><body><p>here</p></body>")
+text, complains = browse("broken.html", script="undefined_function()") if browser else ("", False)
+require(complains or "here" not in text, browser, "does not tell errors of scripts")
+looks_right() if complains else print("not looked at: no chromium runs here")

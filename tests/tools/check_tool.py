@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: MIT
+"""clpool: what it refuses, which is a table; what it replays, and prints of that."""
+import fcntl
+import glob
+import itertools
+import re
+import resource
+import struct
+import termios
+
+from program import *
+
+# --- Refusals
+
+READ = "[replay;report -o page.html --perfetto=page.json;tune --cost=pocl-cpu]"
+packed = Path("resnet.csv.gz").read_bytes()
+files = {
+    "junk": b"\x7fELF\2\1",
+    "negative.csv": HEADER + row("allocate", "0x1", -5),
+    "free.csv": HEADER + row("free", "0x1", 5),
+    "twice.csv": HEADER + row("allocate", "0x1", 5) * 2,
+    "other.csv": HEADER + row("allocate", "0x1", 5) + row("free", "0x1", 6),
+    "late.csv": HEADER + row("allocate", "0x1", 5) + row("free", "0x2", 5) + row("free", "0x1", 5)
+    + row("free", "0x2", 5),
+    "short.pickle": b"\x80\4\x95junk",
+    "nothing.csv": HEADER + row("allocate failure", "0x0", 5),
+    "empty.csv": "",
+    "frame.csv": "Action,Pointer,Size,Stack\n#frame 2 0 a\n",
+    "trace.svg": pairs(1),
+    "killed.csv": HEADER + row("allocate", "0x1", 5) + row("free", "0x1", 5) + "1,00:00:00.0",
+    "windows.csv": (HEADER + row("allocate", "0x1", 5)).replace("\n", "\r\n"),
+    "huge.csv": HEADER + row("allocate", "0x1", 2**63 + 1) + row("allocate", "0x2", 2**64 - 1)
+    + row("allocate", "0x3", 5),
+    "cut.csv.gz": packed[:50000],
+    "damaged.csv.gz": packed[:5000] + b"junk" + packed[5100:],
+    "old": "before",
+    "columns.csv": '# by hand\nSize,Kind,Context,Device,Pointer,Action,Flags\n#frame 1 0 main\n'
+    '1000,buffer,1,"a, b",0x1,allocate,0x1\n1000,buffer,1,,0x1,free,0x1\n'
+    "1000,image,1,,0x2,allocate,0x1\n1000,image,1,,0x2,free,0x1\n"
+    "1000,image,2,,0x3,allocate,0x1\n1000,buffer,1,,0x3,free,0x1\n",
+}
+for name, content in files.items():
+    write(name, content)
+os.mkdir("folder")
+os.symlink("/dev/stdout", "stdout.svg")
+os.symlink("none.csv", "link.csv")
+os.symlink("old", "link")
+write("secret.csv", "")
+os.chmod("secret.csv", 0)
+before = names()
+
+
+def choices(line):
+    """What a line stands for, each with what was chosen in its brackets."""
+    parts = [part.split(";") for part in re.split(r"[][]", line)]
+    for chosen in itertools.product(*parts[1::2]):
+        words = [part[0] for part in parts[::2]]
+        yield "".join(itertools.chain(*itertools.zip_longest(words, chosen, fillvalue=""))), chosen
+
+
+def refuse_all(lines):
+    count = 0
+    for line in lines:
+        if not line.strip() or line.startswith("#"):
+            continue
+        words, code, message = line.rstrip("\n").split(" | ")
+        for words, chosen in choices(words.replace("READ", READ)):
+            command = words.split()[0] if words.strip() else ""
+            value = chosen[-1] if chosen else ""
+            said = message.replace("{command}", command).replace("{value}", value)
+            require(clpool(words, int(code), said) == "", words, "has output")
+            count += 1
+    require(names() == before, "there is", names())
+    return count
+
+
+table = (SOURCE / "tests/tools/refusals.txt").read_text().splitlines()
+if not os.access("secret.csv", os.R_OK):
+    table.append("READ secret.csv | 2 | secret.csv: Permission denied")
+refused = refuse_all(table)
+require(refused > 200, "too few refusals:", refused)
+require(Path("old").read_text() == "before", "a file that was there is written")
+
+# Where a trace breaks off depends on zlib.
+for words, _ in choices(READ):
+    for name in "cut", "damaged":
+        clpool(f"{words} {name}.csv.gz", 2, lambda said: re.fullmatch(
+            rf"clpool \w+: {name}.csv.gz:\d+:\d+: (cannot decompress|expected).*\n", said))
+    clpool(f"{words} -", 2, "standard input:2:32: expected a size in bytes, a decimal number of at "
+           'most 64 bits, found "-5"', stdin=files["negative.csv"].encode())
+with open("none.csv") as trace:
+    clpool("report - -o ./none.csv", 2, '--output names the trace itself, "./none.csv"',
+           stdin=trace)
+clpool("replay -", 2, "standard input:1: cannot read on: Bad file descriptor", stdin=None,
+       preexec_fn=lambda: os.close(0))
+require(names() == before, "there is", names())
+
+# --- What is unusual and no error: --lenient, a row that was cut, a pipe, lines as on Windows,
+# columns in any order, and sizes that no device has.
+
+for command in "replay", "report", "tune":
+    for line, words in (
+            ("late.csv --lenient", "remark: late.csv: 2 frees of what was allocated before it "
+             "begins are left out, the first in line 3"),
+            ("killed.csv", "remark: killed.csv: line 4, the last one, has no end and is left out"),
+            ("windows.csv", ""), ("columns.csv", ""), ("huge.csv --limit=1G", "")):
+        told = figures(f"{command} {line}", error=words)
+        if command != "tune":
+            require(told["frees"] == {"l": 1, "k": 1, "c": 3}.get(line[0], 0), line, told)
+        name = line.split()[0]
+        piped = figures(f"{command} - {line[len(name):]}", stdin=Path(name).read_bytes(),
+                        error=words.replace(name, "standard input"))
+        require(command != "replay" or told["hits"] == piped["hits"], name, "through a pipe")
+
+# --- Help and info
+
+require(re.fullmatch(r"clpool \d+\.\d+\.\d+\n", clpool("--version")), "--version")
+for words in "help", "help -h", "help --help", "help help", "-h":
+    require(clpool(words) == clpool("--help"), words, "is not the help")
+for command in COMMANDS:
+    says(clpool("--help"), f"  {command} ")
+    says(clpool(f"help {command}"), f"Usage: clpool {command}", "Examples:")
+    require(clpool(f"help {command}") == clpool(f"{command} -h"), "help", command)
+info = figures("info")
+says(clpool("info"), "  host          posix_memalign")
+lacks(clpool("info"), "(null)")
+
+# The one table of allocators: each is taken, or its lack has a reason, and is where it belongs.
+reason = re.compile("missing: this clpool was built without OpenCL$|there is no (OpenCL|CUDA) "
+                    "(driver|device)|has no shared virtual memory")
+cuda = {"CLPOOL_CUDA_LIBRARY": str(FAKE_CUDA)} if FAKE_CUDA.exists() else {}
+text = clpool("info").split("allocators:")[1].split("\n\n")[0]
+allocators = re.findall(r"^  (\S+) +\w", text, re.M)
+require("simulated" in allocators and "cuda-async" in allocators, allocators)
+bash = shutil.which("bash")
+write("costs.csv", "Allocator,Operation,Bytes,Nanoseconds\nnone,free,1,1\n")
+for name in allocators:
+    done = subprocess.run([CLPOOL, "replay", "plain.csv", "--allocator=" + name], text=True,
+                          capture_output=True, env={**os.environ, **cuda})
+    require(done.returncode == 0 or reason.search(done.stderr), name, done.stderr)
+    clpool(f"tune plain.csv --cost=./costs.csv --allocator={name}", 2,
+           f"./costs.csv: there are no costs of {name} in it")
+    for command in ("replay",) if name == "simulated" else ("replay", "tune", "bench"):
+        texts = [clpool(command + " --help"), (SOURCE / f"doc/clpool-{command}.1").read_text()]
+        if bash:
+            texts.append(subprocess.run(
+                [bash, "--norc", "-c", '. "$1"; COMP_WORDS=(clpool "$2" --allocator=); '
+                 'COMP_CWORD=2; _clpool; printf "%s\\n" "${COMPREPLY[@]}"', "-",
+                 SOURCE / "tools/clpool.bash", command], capture_output=True, text=True,
+                env={**os.environ, "PATH": f"{CLPOOL.parent}:{os.environ['PATH']}"}).stdout)
+        for text in texts:
+            require(re.search(rf"(?<![\w-]){name}(?![\w-])", text.replace("\\-", "-")), name, text)
+
+# --- Sizes: what each comes to.
+
+for size, most in ("0", 0), ("7", 7), ("2.9K", 2969), ("0.1K", 102), ("1.5K", 1536), \
+        ("1.5G", 1610612736), ("0.3KiB", 307), ("4GiB", 2**32), ("1T", 2**40), \
+        ("0.25TiB", 2**38), ("16777215.5T", 18446743523953737728), (str(2**64 - 1), 2**64 - 1):
+    require(figures(f"replay none.csv --limit={size}")["limit"] == most, size)
+
+# --- Replays: the figures of each, and what is said.
+
+resnet = {"allocations": 8662, "frees": 8659, "peak_active_bytes": 8631411487, "failures": 0,
+          "recorded_failures": 0, "limit": 0, "scale": 1, "passes": 1, "leading_bits": 4}
+pooled = {**resnet, "hits": 7427, "misses": 1235, "device_allocations": 1235, "device_frees": 0,
+          "peak_managed_bytes": 25909273321, "peak_device_bytes": 25909273321, "pooled": True}
+bare = {"hits": 0, "misses": 8662, "device_allocations": 8662, "footprint": 1, "pooled": False}
+for line, wanted in (
+        ("resnet.csv.gz --allocator=simulated", pooled),
+        ("resnet.csv.gz --leading-bits=1", {"misses": 1092}),
+        ("resnet.csv.gz --arena", {"arena": True, "slack": 0.016, "peak_active_bytes": 8631411487}),
+        ("resnet.csv.gz --arena=0.2", {"slack": 0.2}),
+        ("resnet.csv.gz --slack=0.2", {"arena": True, "slack": 0.2}),
+        ("resnet.csv.gz --passes=3", {"allocations": 3 * 8662, "misses": 1235}),
+        ("resnet.csv.gz --no-pool", bare),
+        ("resnet.csv.gz --limit=10G", {"limit": 10737418240, "failures": 0}),
+        ("resnet.csv.gz --scale=0.5", {"peak_active_bytes": 4315705744}),
+        ("resnet.csv.gz --scale=auto", {"scale": 1}),
+        ("resnet.csv.gz --allocator=host --scale=0.001", {"allocations": 8662}),
+        ("columns.csv", {"pools": 3, "allocations": 3, "hits": 0}),
+        ("huge.csv", {"allocations": 2, "failures": 1}),
+        ("huge.csv --limit=1G", {"failures": 2})):
+    found = figures("replay " + line)
+    for key, value in wanted.items():
+        require(found[key] == value, line, key, "is", found[key])
+own = {"ns_per_operation", "trace", "allocator", "device", "peak_reserved_bytes"}
+
+
+def steady(line, **more):
+    """The figures that do not differ from run to run."""
+    def of(told):
+        return {key: of(value) if isinstance(value, dict) else value for key, value in told.items()
+                if key not in own}
+    return of(figures("replay " + line, **more))
+
+
+arena = steady("resnet.csv.gz --arena --leading-bits=6")
+require(arena == {**steady("resnet.csv.gz --arena"), "leading_bits": 6}, "leading bits on an arena")
+require(arena["peak_device_bytes"] < 1.05 * 8631411487, arena)
+require(steady("resnet.csv.gz --arena=0.2")["device_allocations"] < arena["device_allocations"],
+        "more slack makes no fewer calls")
+require(figures("replay resnet.csv.gz --limit=2000M")["failures"] > 0, "2000M are enough")
+# A file that is compressed or from a pipe is the same, whatever reads it several times; what says
+# how a program's pools are is nothing to those of the replay.
+short = Path("short.csv").read_bytes()
+for line in "", "--compare", "--scale=auto", "--passes=2":
+    require(steady("short.csv " + line) == steady("- " + line, stdin=short), line, "on a pipe")
+require(steady("resnet.csv.gz") == steady("-", stdin=packed) == steady(
+    "-", stdin=long.replace(b"\n", b"\r\n"), environment={
+        "CLPOOL_LEADING_BITS": "1", "CLPOOL_ARENA": "1", "CLPOOL_HOLD": "0"}), "other figures")
+
+for line, words in (
+        ("", ("served from held memory (hits)",)),
+        ("--arena", (" on an arena of simulated\n", "\nwith a pool\n",
+                     "served from its segments (hits)")),
+        ("--passes=3", (", 3 times over, the last one timed\n",)),
+        ("--limit=4G", ("allocations refused",)),
+        ("--compare", ("with pool", "time per allocation or free",
+                       "note: the simulated device's calls cost nothing", "  0.33\n"))):
+    text = clpool("replay resnet.csv.gz " + line)
+    says(text, *words)
+    require(not re.search("^.{81}", text.split("\n", 1)[1], re.M), "a line is too long:", text)
+lacks(clpool("replay short.csv --compare --allocator=host"), "calls cost nothing")
+says(clpool("replay short.csv --limit=1", 1, "short.csv: every allocation was refused"),
+     "allocations refused")
+for limit, code, words in ("lots", 2, "CLPOOL_MEMORY_LIMIT"), ("40%", 1, 'LIMIT is "40%"'), \
+        ("", 2, 'CLPOOL_MEMORY_LIMIT is ""'), ("0.5", 2, '50%'):
+    clpool("replay short.csv", code, lambda said: words in said,
+           environment={"CLPOOL_MEMORY_LIMIT": limit})
+require(steady("huge.csv", environment={"CLPOOL_MEMORY_LIMIT": "1K"})["limit"] == 1024, "no limit")
+
+# Names that JSON and terminals must not have as they are.
+name = os.fsdecode(b'a"\\\1\x1b[31m\n\xc3\xa4\xff.csv')
+write(name, "Action,Pointer,Size\nallocate,0x1,5\n")
+require(figures(["replay", name])["trace"] == 'a"\\\1\x1b[31m\n\xe4\ufffd.csv', "a name in JSON")
+says(clpool(["replay", name]), 'a"\\\\x01\\x1b[31m\\x0a\xe4\\xff.csv on simulated')
+with open("/dev/full", "w") as full:
+    clpool("replay plain.csv", 1, "cannot write to standard output: No space left on device",
+           stdout=full)
+    clpool("--help", 1, "cannot write to standard output: No space left on device", stdout=full)
+
+# --- Devices: as far as there are some, their figures are those of a simulated one.
+
+scaled = steady("short.csv --scale=0.001")
+devices = [device["id"] for platform in info["platforms"] for device in platform["devices"]]
+for name in ("cl-deferred", "cl-immediate", "cl-svm") if not info["opencl"] else ():
+    clpool(f"replay short.csv --allocator={name}", 2,
+           f"the allocator {name} is missing: this clpool was built without OpenCL")
+if devices:
+    line = "short.csv --scale=0.001 --device=0.0 --allocator="
+    require(figures(f"replay {line}cl-immediate")["allocator"] == "cl-immediate", "cl-immediate")
+    require(steady(line + "cl-immediate") == scaled, "OpenCL gives other figures")
+    said = figures("replay short.csv --allocator=cl-deferred --scale=auto --compare",
+                   error=lambda said: said.startswith("clpool replay: warning: "))
+    if reason.search(subprocess.run([CLPOOL, "replay", "plain.csv", "--allocator=cl-svm"],
+                                    capture_output=True, text=True).stderr) is None:
+        require(steady(line + "cl-svm") == scaled, "shared virtual memory gives other figures")
+    for device in "99.0", "0.99", "0.", "1.2.3", "99999999999999999999.0":
+        clpool(f"replay short.csv --allocator=cl-immediate --device={device}", 2,
+               f'there is no OpenCL device "{device}" (see clpool info)')
+none = {"OCL_ICD_VENDORS": folder + "/folder/"}
+if "OpenCL: none: there is no OpenCL driver on this machine" in clpool("info", environment=none):
+    figures("info", environment=none)
+    clpool("replay short.csv --allocator=cl-immediate", 1,
+           "there is no OpenCL driver on this machine", environment=none)
+text = clpool("info", environment={"POCL_CACHE_DIR": "/dev/null/pocl"})
+if "Portable Computing Language" in text and "  no devices" in text:
+    says(text, "  no devices (PoCL has none without ", ": POCL_CACHE_DIR)\n")
+
+none = {"CLPOOL_CUDA_LIBRARY": "/no/such/driver.so"}
+words = "there is no CUDA driver: /no/such/driver.so: "
+says(clpool("info", environment=none), "CUDA: none: " + words)
+says(figures("info", environment=none)["cuda"]["missing"], words)
+clpool("replay short.csv --allocator=cuda-async", 1, lambda said: words in said, environment=none)
+if cuda:
+    line = "short.csv --scale=0.001 --allocator=cuda-async "
+    says(clpool("info", environment=cuda), "  device 1: ", "    memory pools          yes")
+    require(figures("info", environment=cuda)["cuda"]["devices"][1]["memory_pools"], "no pools")
+    require(steady(line + "--device=1", environment=cuda) == scaled, "CUDA gives other figures")
+    found = figures(f"replay {line} --device=1", environment=cuda)
+    require(found["peak_reserved_bytes"] >= found["peak_device_bytes"], found)
+    figures(f"replay {line} --arena", environment=cuda)
+    text = clpool(f"replay {line} --no-pool", environment=cuda)
+    says(text, "  peak taken by the driver's own pool")
+    lacks(clpool(f"replay {line} --compare --json", environment=cuda), "peak_reserved_bytes")
+    # A part of the device's memory, and a scale that fits into it.
+    found = figures("replay resnet.csv.gz --allocator=cuda-async --scale=auto --limit=25%",
+                    environment=cuda)
+    require(0 < found["peak_managed_bytes"] <= found["limit"] and found["failures"] == 0 and
+            found["scale"] == 0.0078125, found)
+    clpool("replay short.csv --allocator=cuda-async --device=2", 2,
+           'there is no CUDA device "2" (see clpool info)', environment=cuda)
+
+# --- A long trace through a pipe, in less memory than it has bytes: 40 a row. A sanitizer reserves
+# address space without end.
+
+rows = 100000 if IS_SANITIZED else 2500000
+pipe, to = os.pipe()
+if os.fork() == 0:
+    os.close(pipe)
+    with open(to, "w") as file:
+        file.write(HEADER)
+        for i in range(rows // 2):
+            file.write(row("allocate", hex(4096 + i), 1000 + i % 5000))
+            if i >= 100:
+                file.write(row("free", hex(3996 + i), 1000 + (i - 100) % 5000))
+    os._exit(0)
+os.close(to)
+with open(pipe) as trace:
+    found = figures("replay -", stdin=trace, preexec_fn=None if IS_SANITIZED else lambda:
+                    resource.setrlimit(resource.RLIMIT_AS, (1 << 26, 1 << 26)))
+require(found["allocations"] == rows / 2 and found["frees"] == rows / 2 - 100, found)
+
+# --- The progress bar: on a terminal, after half a second, and gone at the end.
+
+slow = f"(head -n 1 plain.csv; sleep 1; sed -n 2p plain.csv) | '{CLPOOL}' replay - >out"
+done = subprocess.run(["sh", "-c", slow], capture_output=True, text=True)
+require(done.returncode == 0 and done.stderr == "", "a progress bar in a file:", done.stderr)
+for columns, words in (80, "1 operations: replay with a pool"), (20, "\r1 operations: repla\33"):
+    terminal, end = os.openpty()
+    fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    done = subprocess.run(["sh", "-c", slow], stderr=end)
+    text = os.read(terminal, 10000).decode()
+    require(done.returncode == 0 and words in text and text.endswith("\r\33[K"), "progress:", text)
+
+# --- What the guides say that clpool tune prints of the traces that come with clpool, it prints.
+
+os.symlink(SOURCE / "examples", "examples")
+compared = 0
+for guide in "tuning", "many-ranks":
+    text = (SOURCE / f"doc/{guide}.md").read_text()
+    command = re.compile(r"^\$ clpool (tune examples/data/.*)\n((?:(?!\$ |```).*\n)*)", re.M)
+    for line, wanted in command.findall(text):
+        words = [name for word in line.split() for name in sorted(glob.glob(word)) or [word]]
+        found = clpool(words)
+        require(wanted in ("", found), guide, line, "prints", found)
+        compared += wanted != ""
+require(compared >= 2, "too few outputs are in the guides")
+require(Path("tuning.svg").read_text() == (SOURCE / "doc/tuning.svg").read_text(), "doc/tuning.svg")
+print(refused, "refusals,", len(allocators), "allocators,", compared, "outputs of guides")

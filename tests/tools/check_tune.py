@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: MIT
+"""clpool tune: the same traces give the same bytes; what it recommends follows its rule; too short
+traces, several traces, limits, costs, names; that the lines of C, Python and the environment work
+as they are printed; the picture. tests/trace/test_tune has its figures."""
+import re
+import resource
+
+from program import *
+
+sys.path.insert(0, str(SOURCE / "tests/support"))
+import tune_plot
+
+ADDRESSES = "Allocator,Operation,Bytes,Nanoseconds\nhost,allocate,1,100\n"
+write("addresses.csv", ADDRESSES)
+for count in 999, 1000:
+    write(f"{count}.csv", pairs(count))
+write("empty.csv", HEADER)
+two = pairs(1000) + row("allocate", "0x10", 4000) + row("allocate", "0x20", 4000)
+write("two.csv", two)
+
+# --- The same bytes, whatever the environment says of a program's pools
+
+text = clpool("tune short.csv")
+write("short.csv.gz", gzip.compress(Path("short.csv").read_bytes()))
+pools = {"CLPOOL_LEADING_BITS": "12", "CLPOOL_ARENA": "1"}
+for line, limit in ("short.csv", "x"), ("short.csv.gz", "50%"), ("-", "100"):
+    again = clpool("tune " + line, stdin=Path("short.csv").read_bytes(),
+                   environment={**pools, "CLPOOL_MEMORY_LIMIT": limit})
+    require(again.split("\n", 1)[1] == text.split("\n", 1)[1], line, "gives another output:", again)
+require(not re.search("^.{81}", text.split("\n", 1)[1], re.M), "a line is too long:", text)
+says(text, "of the first pass's time is warming up", "\n- ")
+
+# --- The rule. Leading bits do not matter on an arena of addresses.
+
+for cost, count in ("nvidia-h200", 10), ("pocl-cpu", 10), ("./addresses.csv", 8):
+    for time in 0, 500, 1000000000:
+        told = figures(f"tune short.csv --time={time} --cost={cost}")
+        settings = told["settings"]
+        require(len(settings) == count, len(settings), "settings")
+        quickest = min(it["ns_per_operation"] for it in settings)
+        least = min(it["peak_device_bytes"] for it in settings
+                    if it["ns_per_operation"] <= quickest + time)
+        best = [it for it in settings if all(it[key] == told["recommended"][key]
+                                             for key in ("leading_bits", "slack"))]
+        require(len(best) == 1 and best[0]["peak_device_bytes"] == least, cost, time, told)
+        require(len(re.findall(r"^\* .*\d ", told["text"], re.M)) == 2, told["text"])
+        says(told["text"], f"the least memory within {time} ns an operation of the quickest")
+        lacks(told["text"], "nothing is recommended")
+
+# --- What is said of traces: words, or what is not said
+
+write("one.csv", HEADER + row("allocate", "0x55ab26798f70", 4456447))
+write("loop.csv", gzip.decompress((SOURCE / "tests/trace/short_loop.csv.gz").read_bytes()))
+write("kept.csv", pairs(1000) + row("allocate", "0x2000", 1048576))
+write("failed.csv", pairs(1000) + row("allocate failure", "(nil)", 5000))
+write("tiny.csv", HEADER + row("allocate", "0x1000", 100))
+write("recorded.csv", "Action,Pointer,Size,Context,Kind,Flags\n" +
+      "allocate,0x1000,5000,1,buffer,0x1\nfree,0x1000,5000,1,buffer,0x1\n" * 1000)
+short = "too few to tell settings apart: record 1000 or more"
+for line, words, others in (
+        ("one.csv", ["nothing is recommended:", short], ["clp_pool_create", "\n* 4"]),
+        ("loop.csv", ["nothing is recommended:", short], ["clp_pool_create"]),
+        ("999.csv", [short], []), ("1000.csv", [], [short, "never freed", "clpool run"]),
+        ("999.csv 1000.csv", ["2 traces: "], [short]),
+        ("1000.csv tiny.csv", [], ["never freed"]),
+        ("kept.csv", ["note: 1.00 MiB are never freed"], []),
+        ("failed.csv", ["note: 1 allocation failed when recorded, and is left out"], []),
+        ("two.csv --limit=6000", ["out of memory at event 2002, refused 2",
+                                  "every setting runs out of memory: try a larger --limit"], []),
+        ("1000.csv two.csv --limit=6000", ["at event 2002 of two.csv, refused 2"], []),
+        ("short.csv --cost=pocl-cpu --allocator=cl-svm", ["clpool.SVMPool("], []),
+        # For a program that is recorded, the pools of clpool run: their figures are tests/layer's.
+        ("recorded.csv", ["run --leading-bits=8 ./program", "which then takes 4.89 KiB"], []),
+        ("recorded.csv --limit=1M", ["--leading-bits=8 --limit=1048576 ./program"], []),
+        ("recorded.csv 1000.csv", [], ["clpool run"])):
+    text = clpool("tune " + line)
+    says(text, *words)
+    lacks(text, *others)
+    require("nothing is" not in text or not re.search(r"^\* .*MiB", text, re.M), line, text)
+require(figures("tune 999.csv")["recommended"] is None, "999 are enough")
+told = figures("tune recorded.csv")
+require(told["text"] == clpool("tune recorded.csv"), "the text in JSON is another")
+require(told["run"]["peak_device_bytes"] == 5007, told["run"])
+require({it["failures"] for it in figures("tune two.csv --limit=8191")["settings"]} == {0, 2},
+        "--limit")
+
+# Of several traces the one that takes most is told, and only its bytes count.
+alone = [it["peak_device_bytes"] for it in figures("tune short.csv")["settings"]]
+for traces in "short.csv 1000.csv", "1000.csv empty.csv short.csv":
+    told = figures("tune " + traces)
+    require([it["peak_device_bytes"] for it in told["settings"]] == alone, traces, told)
+    require(len(re.findall(r"^[-* ] .* GiB .*short.csv$", told["text"], re.M)) == 10, told["text"])
+
+# --- Names, of files and devices
+
+costs = (SOURCE / "tools/costs/pocl-cpu.csv").read_text()
+write("costs.csv", re.sub("^# device: .*", "\\g<0>\x1b", costs, flags=re.M))
+name = os.fsdecode(b"a\x1b[31m\n\xc2\x9b\xc3\xa9.csv")
+shown = "a\\x1b[31m\\x0a\\xc2\\x9b\xe9.csv"
+write(name, two)
+says(clpool(["tune", name, "--cost=./costs.csv"]), shown + ": 1002 allocations")
+lacks(clpool(["tune", name, "1000.csv", "--cost=./costs.csv", "-o", "plot.svg"]), "\x1b")
+lacks(Path("plot.svg").read_text(), "\x1b")
+os.remove(name)
+clpool(["tune", name], 2, shown + ": No such file or directory")
+write("a<b>&c.csv", two)
+clpool("tune 'a<b>&c.csv' -o plot.svg")
+says(Path("plot.svg").read_text(), "<title>a&lt;b&gt;&amp;c.csv</title>")
+
+# --- A setting's pools at a time: all at once would take ten times as much memory.
+
+if not IS_SANITIZED:
+    write("pools.csv", "Action,Pointer,Size,Pool\n" + "".join(
+        f"allocate,{i:#x},{i * 7919 % 1003 + 1},p{i}\n" for i in range(1, 2001)))
+    says(clpool("tune pools.csv --json", preexec_fn=lambda: resource.setrlimit(
+        resource.RLIMIT_AS, (500 << 20, 500 << 20))), '"pools": 2000')
+clpool("tune 1000.csv", 2, "cannot make a temporary file: No such file or directory (TMPDIR names "
+       "another directory for it)", environment={"TMPDIR": "/nowhere"})
+
+# --- The lines that are printed make the pool that is recommended.
+
+PROGRAM = """#include <clpool/clpool.h>
+#include <stdio.h>
+static clp_pool *by_environment(clp_allocator *allocator)
+{ clp_pool *pool = NULL; clp_pool_create(allocator, NULL, &pool); return pool; }
+static clp_pool *by_code(clp_allocator *allocator)
+{
+%s
+return pool; }
+int main(int argc, char **argv)
+{
+  clp_allocator *allocator = NULL;
+  clp_arena_stats stats = CLP_ARENA_STATS_INIT;
+  clp_simulated_allocator_create(0, &allocator);
+  clp_pool *pool = argv && argc > 1 ? by_environment(allocator) : by_code(allocator);
+  size_t bytes = clp_pool_alloc_size(pool, clp_pool_bin_number(pool, 600000));
+  printf("%%zu %%d", bytes, clp_arena_get_stats(clp_pool_allocator(pool), &stats) == CLP_SUCCESS);
+  return 0;
+}
+"""
+
+
+def output(words, **more):
+    done = subprocess.run(words, capture_output=True, text=True, **more)
+    require(done.returncode == 0, words, done.stderr)
+    return done.stdout
+
+
+# A setting without an arena, and some with one, where leading bits matter and where not. Sanitizers
+# have libraries of their own.
+library = BUILD / ".libs/libclpool.so"
+python = BUILD / "python-venv/bin/python"
+python = str(python) if python.exists() else sys.executable
+has_module = subprocess.run([python, "-c", "import clpool"], capture_output=True).returncode == 0
+for options, on_arena in ("--time=0", False), ("--time=1000000000", True), \
+        ("--cost=./addresses.csv", True):
+    told = figures("tune short.csv " + options)
+    code, module, line = (part.split("\n\n")[1].strip() for part in
+                          re.split("^In ", told["text"], flags=re.M)[1:])
+    require((told["recommended"]["slack"] is not None) == on_arena, options, told["recommended"])
+    if has_module:
+        output([python, "-c", "import clpool; allocator = clpool.HostAllocator()\n"
+                f"pool = {module}; pool.allocate(600000)"])
+    if IS_SANITIZED or not library.exists():
+        continue
+    write("program.c", PROGRAM % code)
+    output([*shlex.split(os.environ.get("CC", "cc")), "-std=c11", "-Wall", "-Werror",
+            "-Wno-unused-but-set-variable", f"-I{SOURCE}/include", f"-I{BUILD}/include", "-o",
+            "program", "program.c", library, f"-Wl,-rpath,{library.parent}"])
+    made = output(["./program"], env={**os.environ, "CLPOOL_ARENA": "1"})
+    require(made == output(["sh", "-c", line + " -"]), "the C makes a pool of", made, told["text"])
+    require(made.endswith(str(int(on_arena))), "another arena:", made)
+
+# --- The picture
+
+for trace in "short.csv", "1000.csv", "recorded.csv":
+    clpool(f"tune {trace} -o plot.svg")
+    picture = Path("plot.svg").read_text()
+    require(not tune_plot.faults("plot.svg"), trace, tune_plot.faults("plot.svg"))
+    clpool(f"tune {trace} --plot=plot.svg")
+    require(Path("plot.svg").read_text() == picture, "another run, another picture")
+    require(picture.count(": recommended</text>") == 1, trace, "has not one recommendation")
+os.symlink("/dev/full", "full.svg")
+clpool("tune two.csv --plot=full.svg", 1, "cannot write to full.svg: No space left on device")
+for line in "none.csv", "two.csv --limit=10":
+    clpool(f"tune {line} --plot=none.svg", 1,
+           "there is nothing to plot: no setting takes any memory, or all run out of it")
+require("none.svg" not in names() and not list(Path().glob(".clpool-*")), names())

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""What the checks of clpool share: running it, and a folder with traces, which is the current one
+from the import of this module on."""
+import atexit
+import gzip
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SOURCE = Path(os.environ["top_srcdir"]).resolve()
+BUILD = Path(os.environ["top_builddir"]).resolve()
+CLPOOL = BUILD / "tools/clpool"
+IS_SANITIZED = os.environ.get("clp_sanitized") == "yes"
+FAKE_CUDA = BUILD / "tests/fakecuda/.libs/libfakecuda.so"
+HEADER = "Thread,Time,Action,Pointer,Size,Stream\n"
+
+
+def require(condition, *words):
+    if not condition:
+        sys.exit(" ".join(map(str, words)))
+
+
+def row(action, pointer, size, more=""):
+    return f"1,00:00:00.000000,{action},{pointer},{size},0{more}\n"
+
+
+def pairs(count):
+    """A block that comes and goes."""
+    return HEADER + (row("allocate", "0x1000", 5000) + row("free", "0x1000", 5000)) * count
+
+
+def write(name, content):
+    Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def names():
+    return sorted(os.listdir())
+
+
+def clpool(line, code=0, error=b"", stdin=b"", as_is=False, **more):
+    """Runs clpool, which ends with that code, and says that line after its name, or what a function
+    of its error takes. Gives its output."""
+    words = line if isinstance(line, list) else shlex.split(line)
+    environment = {**os.environ, **more.pop("environment", {})}
+    if isinstance(stdin, bytes):
+        more["input"] = stdin
+    else:
+        more["stdin"] = stdin
+    more.setdefault("stdout", subprocess.PIPE)
+    done = subprocess.run([CLPOOL, *words], stderr=subprocess.PIPE, env=environment, **more)
+    said = done.stderr.decode(errors="replace")
+    require(done.returncode == code, "clpool", *words, "ends with", done.returncode, said)
+    is_command = words and not words[0].startswith("-") and words[0] in COMMANDS
+    name = "clpool " + words[0] if is_command else "clpool"
+    if callable(error):
+        require(error(said), "clpool", *words, "says:", said)
+    else:
+        wanted = f"{name}: {error}\n" if error else ""
+        require(said == wanted, "clpool", *words, "says:", said, "and not:", wanted)
+    return done.stdout if as_is or done.stdout is None else done.stdout.decode()
+
+
+def figures(line, **more):
+    return json.loads(clpool(line + (["--json"] if isinstance(line, list) else " --json"), **more))
+
+
+def says(text, *words):
+    for word in words:
+        require(word in text, "the output lacks", repr(word) + ":", text)
+
+
+def lacks(text, *words):
+    for word in words:
+        require(word not in text, "the output has", repr(word) + ":", text)
+
+
+COMMANDS = ("info", "replay", "report", "tune", "bench")
+require(CLPOOL.exists(), CLPOOL, "is missing")
+folder = tempfile.mkdtemp()
+atexit.register(shutil.rmtree, folder, True)
+os.chdir(folder)
+os.symlink(SOURCE / "examples/data/resnet50_train.csv.gz", "resnet.csv.gz")
+long = gzip.open("resnet.csv.gz").read()
+write("short.csv", b"".join(long.splitlines(True)[:2001]))
+write("plain.csv", HEADER + row("allocate", "0x1", 5) + row("free", "0x1", 5))
+write("none.csv", "Action,Pointer,Size\nallocate,(nil),0\n")
