@@ -313,8 +313,7 @@ EXTRA_PROGRAMS += tests/layer/program
 tests_layer_program_SOURCES = \
 	tests/layer/program.c tests/layer/program.h \
 	tests/layer/random_calls.c \
-	tests/layer/random_programs.c \
-	tests/support/chance.h tests/support/instrumented.h tests/support/opencl_devices.h
+	tests/support/chance.h tests/support/opencl_devices.h
 tests_layer_program_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_layer_program_LDADD = $(OPENCL_LIBS)
 CLEANFILES += $(layer_programs)

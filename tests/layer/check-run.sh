@@ -1,15 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# clpool run: programs, and calls, right and wrong ones, do the same under the layer that pools as
-# without; it takes what clpool tune says; and what cannot be is told in one line. CLPT_PROGRAMS is
-# the number of programs and of sequences of calls drawn by chance; `tests/layer/program calls N 1`
-# makes those of one.
+# clpool run: calls, right and wrong ones, do the same under the layer that pools as without; it
+# takes what clpool tune says; and what cannot be is told in one line. CLPT_SEQUENCES is the number
+# of sequences drawn by chance; `tests/layer/program calls N 1` makes one of them.
 : "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}"
 command=run
 layer=layer
 # shellcheck source=layer.sh
 . "$top_srcdir/tests/layer/layer.sh"
-count=${CLPT_PROGRAMS:-60}
+count=${CLPT_SEQUENCES:-80}
 
 # pooled COUNT: so many buffers, at least, were from held memory.
 pooled() {
@@ -24,39 +23,29 @@ for what in rows threads; do
   as_alone "$program" "$what"
   says ''
 done
+ways='0 1 4'
 code=0
 "$program" calls 1 10 >plain || code=$?
-parts='calls programs'
 [ "$code" -lt 132 ] || [ "$code" -eq 134 ] || {
   echo "not tried: calls with wrong handles or offsets, at which the driver itself crashes"
-  parts=programs
+  ways='1 4'
 }
-for what in $parts; do
-  first=1
-  while [ "$first" -le "$count" ]; do
-    some=$((count - first + 1))
-    [ "$some" -le 500 ] || some=500
-    alone "$what" "$first" "$some"
-    for threads in 1 4; do # of a sequence of calls there is one
-      as_alone --leading-bits=$((threads & 4)) --report "$program" "$what" "$first" "$some" $threads
-      pooled "$some"
-    done
-    first=$((first + some))
+first=1
+while [ "$first" -le "$count" ]; do
+  some=$((count - first + 1))
+  [ "$some" -le 500 ] || some=500
+  for threads in $ways; do
+    alone calls "$first" "$some" "$threads"
+    as_alone --leading-bits="$threads" --report "$program" calls "$first" "$some" "$threads"
+    pooled "$some"
   done
+  first=$((first + some))
 done
 
-# What is held goes when memory is out, though more may be held than there is.
-code=0
-"$program" exhausts >plain || code=$?
-if [ "$code" -ne 77 ]; then
-  [ "$code" -eq 0 ] || fail "out of memory: $(cat plain)"
-  run 0 --hold=10G "$program" exhausts
-fi
-
 # The variables of a program's own pools are nothing to the layer, nor is what those take pooled.
-alone programs 1 10
+alone calls 1 10 1
 with='CLPOOL_MEMORY_LIMIT=x CLPOOL_LEADING_BITS=x CLPOOL_ARENA=x CLPOOL_HOLD=0'
-as_alone --report "$program" programs 1 10
+as_alone --report "$program" calls 1 10 1
 pooled 10
 example=$builddir/examples/array_expressions
 if [ -x "$example" ]; then
@@ -116,7 +105,7 @@ takes_what_tune_says() {
   near "$(sed -n 's/.* in use, \([0-9]*\) bytes taken.*/\1/p' err)" "a report ${1-}"
 }
 
-for kind in phases flags images contexts; do
+for kind in phases flags images; do
   rm -f asked.csv
   records "$record" asked.csv
   [ "$code" -eq 0 ] || continue

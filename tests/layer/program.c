@@ -16,7 +16,6 @@
 enum { PAIRS = 5000, THREADS = 4, MIB = 1 << 20 };
 
 cl_device_id device;
-cl_uint vendor;
 static cl_context context;
 static unsigned contexts; /* made so far: the number of the latest */
 
@@ -242,47 +241,6 @@ static void children(void)
   end(mem, 500, 0);
 }
 
-/* --- memory that is out --- */
-
-static void use_image_and_buffers(cl_command_queue queue, size_t mib, int count)
-{
-  const cl_image_format format = {CL_R, CL_FLOAT};
-  const cl_image_desc desc = {
-      .image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 4096, .image_height = mib << 6};
-  const float color[4] = {1};
-  const size_t origin[3] = {0}, region[3] = {4096, mib << 6, 1};
-  cl_mem live[4] = {clCreateImage(context, CL_MEM_READ_WRITE, &format, &desc, NULL, NULL)};
-  require(live[0] && !clEnqueueFillImage(queue, live[0], color, origin, region, 0, NULL, NULL));
-  for (int i = 1; i < count; i++) {
-    live[i] = clCreateBuffer(context, CL_MEM_READ_WRITE, mib * MIB, NULL, NULL);
-    require(live[i] && !clEnqueueFillBuffer(queue, live[i], color, 4, 0, mib * MIB, 0, NULL, NULL));
-  }
-  require(!clFinish(queue));
-  for (int i = 0; i < count; i++)
-    release(live[i]);
-}
-
-/* There is room for what is in use, and not for much more: what clpool run holds must go. For PoCL,
- * whose memory is the process's. */
-static void exhausts(void)
-{
-  char version[256] = "";
-  unsigned long pages = 0;
-  (void)clGetDeviceInfo(device, CL_DEVICE_VERSION, sizeof(version) - 1, version, NULL);
-  if (CLPT_SANITIZED || RUNNING_ON_VALGRIND ||
-      (!strstr(version, "PoCL") && !strstr(version, "pocl")))
-    exit(SKIPPED);
-  cl_command_queue queue = open_queue(context, 0);
-  use_image_and_buffers(queue, 1, 2); /* what the driver loads and starts comes before the limit */
-  FILE *file = fopen("/proc/self/statm", "r");
-  require(file && fscanf(file, "%lu", &pages) == 1 && !fclose(file));
-  const rlim_t most = pages * (rlim_t)sysconf(_SC_PAGESIZE) + (rlim_t)200 * MIB;
-  require(!setrlimit(RLIMIT_AS, &(const struct rlimit){most, most}));
-  for (size_t phase = 0; phase < 6; phase++)
-    use_image_and_buffers(queue, 30 + phase * 2, 4);
-  require(!clReleaseCommandQueue(queue));
-}
-
 /* --- sizes, of which clpool tune says what clpool run would take for them --- */
 
 static clpt_chance chance;
@@ -292,16 +250,19 @@ static size_t below(size_t bound)
   return clpt_chance_below(&chance, bound);
 }
 
-/* Sizes that are others in each phase, sometimes with contents, and larger ones that come again. */
+/* In one context, sizes that are others in each phase, and larger ones that come again, sometimes
+ * with contents; in another, which has pools of its own, sizes that grow. */
 static cl_mem make_in_phases(cl_context in, unsigned step)
 {
   static char host[256 * 1024];
   const cl_mem_flags flags = below(3) ? CL_MEM_READ_WRITE : CL_MEM_READ_ONLY;
   const bool is_large = step % 8 == 0, has_host = !is_large && below(16) == 0;
-  return clCreateBuffer(in, flags | (has_host ? CL_MEM_COPY_HOST_PTR : 0),
-                        is_large ? MIB + step * 7919 % 16 * 65537
-                                 : 1000 + step / 1000 * 30001 + below(1000),
-                        has_host ? host : NULL, NULL);
+  const size_t bytes = 1000 + step / 1000 * 30001 + below(1000);
+  if (step % 8 == 1)
+    return clCreateBuffer(in, flags, 1000 + (size_t)step * step / 16, NULL, NULL);
+  return clCreateBuffer(context, flags | (has_host ? CL_MEM_COPY_HOST_PTR : 0),
+                        is_large ? MIB + step * 7919 % 16 * 65537 : bytes, has_host ? host : NULL,
+                        NULL);
 }
 
 static cl_mem make_image(cl_context in, unsigned step)
@@ -328,19 +289,12 @@ static cl_mem make_with_flags(cl_context in, unsigned step)
   return clCreateBuffer(in, host[below(5)] | kernels[below(4)], 4096 * (1 + below(20)), NULL, NULL);
 }
 
-/* Of two contexts, which have pools of their own; one's grow. */
-static cl_mem make_in_contexts(cl_context in, unsigned step)
-{
-  const size_t bytes = step % 3 ? 1 + below(30000) : 1000 + (size_t)step * step / 16;
-  return clCreateBuffer(step % 3 ? context : in, CL_MEM_READ_WRITE, bytes, NULL, NULL);
-}
-
 /* Sizes in phases grow as a stack, and are released from its end. */
 static void sizes(cl_mem (*make_one)(cl_context in, unsigned step))
 {
   enum { LIVE = 100, STEPS = 3000 };
   cl_mem live[LIVE] = {NULL};
-  cl_context other = make_one == make_in_contexts ? open_context() : context;
+  cl_context other = make_one == make_in_phases ? open_context() : context;
   chance = clpt_chance_seed(1);
   for (unsigned step = 0; step < STEPS; step++) {
     const size_t place = step % (2 * LIVE), top = place < LIVE ? place : 2 * LIVE - 1 - place;
@@ -370,21 +324,16 @@ int main(int argc, char **argv)
                {"killed", killed, NULL},
                {"exits", exits, NULL},
                {"children", children, NULL},
-               {"exhausts", exhausts, NULL},
                {"nothing", nothing, NULL},
                {"phases", NULL, make_in_phases},
                {"images", NULL, make_image},
-               {"flags", NULL, make_with_flags},
-               {"contexts", NULL, make_in_contexts}};
+               {"flags", NULL, make_with_flags}};
   const unsigned first = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
   const unsigned count = argc > 3 ? (unsigned)atoi(argv[3]) : 0;
   if (argc < 2 || clpt_find_devices(1, &device) == 0)
     return SKIPPED;
-  require(!clGetDeviceInfo(device, CL_DEVICE_VENDOR_ID, sizeof(vendor), &vendor, NULL));
   if (strcmp(argv[1], "calls") == 0)
-    random_calls(first, count);
-  if (strcmp(argv[1], "programs") == 0)
-    random_programs(first, count, argc > 4 ? (size_t)atoi(argv[4]) : 1);
+    random_calls(first, count, argc > 4 ? (size_t)atoi(argv[4]) : 0);
   context = open_context();
   contexts++;
   for (size_t i = 0; i < sizeof(works) / sizeof(works[0]); i++)

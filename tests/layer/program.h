@@ -25,7 +25,6 @@ enum { SKIPPED = 77, MOST_THREADS = 16 };
   } while (0)
 
 extern cl_device_id device;
-extern cl_uint vendor; /* of the device */
 
 cl_context open_context(void);
 cl_command_queue open_queue(cl_context context, cl_command_queue_properties properties);
@@ -33,8 +32,7 @@ cl_command_queue open_queue(cl_context context, cl_command_queue_properties prop
 /* Runs this on so many threads, which get their numbers. */
 void run_threads(size_t count, void *(*act)(void *number));
 
-/* Sequences of calls, right and wrong ones; programs whose queues run late. */
-void random_calls(unsigned first, unsigned count);
-void random_programs(unsigned first, unsigned count, size_t threads);
+/* Sequences of calls, right and wrong ones; or on so many threads, of late ones. */
+void random_calls(unsigned first, unsigned count, size_t threads);
 
 #endif

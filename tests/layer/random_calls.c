@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Sequences of calls on memory objects, right and wrong ones, drawn by chance. Each call is a line
- * of output: its arguments, its code, the answers to queries, and a hash of the program's memory
- * after the call. A layer must not change the output: no call depends on content that OpenCL leaves
- * undefined, or on work that is not done.
+/* Sequences of calls on memory objects, drawn by chance. Each call is a line of output: its
+ * arguments, its code, the answers to queries, and a hash of the program's memory. A layer must not
+ * change the output: no call depends on content that OpenCL leaves undefined.
+ *
+ * Calls are right and wrong ones, each of which is waited for; or, with threads, nearly all are
+ * right, and they are late: each waits by events for those before it on the same memory, some for
+ * an event that the program ends, and objects are released meanwhile.
  *
  * To add a call, write a function that draws and prints the arguments, makes the call, and prints
  * what comes of it. Give it a row of `steps`. */
@@ -10,15 +13,8 @@
 
 #include <stdalign.h>
 
-enum {
-  CALLS = 100,
-  SLOTS = 10,
-  MOST = 5000,
-  ROOM = 16384,
-  MOST_USED = 1 << 30,
-  WATCHES = 3,
-  TURNS = 100000
-};
+enum { CALLS = 100, SLOTS = 10, MOST = 5000, ROOM = 16384, WATCHES = 3, TURNS = 100000 };
+enum { MOST_USED = 1 << 30 };
 
 /* --- what a sequence has --- */
 
@@ -33,19 +29,32 @@ typedef struct thing {
   size_t pixel;               /* bytes */
   unsigned references, parts; /* the program's; what else keeps it */
   unsigned watches;           /* destructor callbacks */
+  cl_event latest;            /* late: of what has its own memory, behind the latest use */
 } thing;
 
 static bool is_pocl;     /* version 3.1 crashes in some calls */
 static size_t alignment; /* of parts, bytes */
-static clpt_chance chance;
-static cl_context context, other_context;
-static cl_command_queue queues[2], other_queue;
-static cl_event past_event;
-static thing things[SLOTS + 1]; /* the last one is never used: its handle is NULL */
-static alignas(4096) unsigned char host[ROOM], backing[SLOTS][MOST + 200];
+static cl_context shared, other_context;
+static cl_program program; /* of the shared one */
+static cl_command_queue other_queue;
+
+#define OWN static _Thread_local
+OWN bool is_late;
+OWN FILE *out;
+OWN clpt_chance chance;
+OWN cl_context context;
+OWN cl_command_queue queues[2];
+OWN cl_kernel kernel;
+OWN cl_event past_event, gate;           /* NULL: it is open */
+OWN thing things[SLOTS + 1];             /* the last one is never used: its handle is NULL */
+OWN unsigned char (*hosts)[ROOM], *host; /* of each call, and of this one */
+static alignas(4096) unsigned char backing[SLOTS][MOST + 200];
+
+#define print(...) (void)fprintf(out, __VA_ARGS__)
 
 /* What most calls have. */
-static struct {
+OWN struct {
+  thing *uses[2]; /* late: what has the memory */
   cl_command_queue queue;
   cl_bool blocking;
   void *host;
@@ -64,6 +73,12 @@ static bool one_in(size_t count)
   return below(count) == 0;
 }
 
+/* Late calls are not wrong on purpose. */
+static bool wrong_in(size_t count)
+{
+  return !is_late && one_in(count);
+}
+
 static size_t slot_of(const thing *it)
 {
   return (size_t)(it - things);
@@ -73,7 +88,7 @@ static size_t slot_of(const thing *it)
 static thing *draw(unsigned kinds)
 {
   const size_t first = below(SLOTS);
-  kinds = one_in(40) ? ANY : one_in(40) ? 0 : kinds;
+  kinds = wrong_in(40) ? ANY : wrong_in(40) ? 0 : kinds;
   for (size_t i = 0; i < SLOTS; i++) {
     thing *it = &things[(first + i) % SLOTS];
     if (it->references > 0 && kinds & it->is)
@@ -93,44 +108,78 @@ static thing *free_slot(void)
 /* A range of something of so many bytes; often its end, or beyond it. */
 static void draw_range(size_t of, size_t *offset, size_t *bytes)
 {
-  *offset = one_in(8) ? of + below(100) : below(of + 1);
+  *offset = wrong_in(8) ? of + below(100) : below(of + 1);
   *bytes = *offset < of ? 1 + below(of - *offset) : below(100);
   if (*offset < of && one_in(3))
-    *bytes = of - *offset + below(2) * below(100);
-  if (one_in(40))
+    *bytes = of - *offset + !is_late * below(2) * below(100);
+  if (wrong_in(40))
     *(one_in(2) ? offset : bytes) = one_in(2) ? 0 : SIZE_MAX - below(200);
 }
 
 static cl_mem_flags draw_flags(void)
 {
   const cl_mem_flags flag = (cl_mem_flags)1 << below(12);
-  return !one_in(4) ? 0 : one_in(4) ? flag | (cl_mem_flags)1 << below(12) : flag;
+  return is_late || !one_in(4) ? 0 : one_in(4) ? flag | (cl_mem_flags)1 << below(12) : flag;
 }
 
 static void draw_call(void)
 {
-  static cl_event event;
+  static _Thread_local cl_event event;
   for (size_t i = 0; i < ROOM; i += sizeof(uint64_t))
     memcpy(host + i, &(uint64_t){clpt_chance_next(&chance)}, sizeof(uint64_t));
-  call.queue = one_in(50) ? other_queue : queues[below(2)];
-  call.blocking = one_in(2);
-  call.host = one_in(40) ? NULL : host;
-  call.list = one_in(4) ? &past_event : NULL;
+  call.queue = wrong_in(50) ? other_queue : queues[below(2)];
+  call.blocking = !is_late && one_in(2);
+  call.host = wrong_in(40) ? NULL : host;
+  call.list = !is_late && one_in(4) ? &past_event : NULL;
   call.count = one_in(20) ? !call.list : call.list != NULL;
-  call.event = one_in(3) ? &event : NULL;
+  call.event = is_late || one_in(3) ? &event : NULL;
+}
+
+/* What the call uses, for which it waits if it is late, and sometimes for the gate. */
+static void uses(thing *one, thing *other)
+{
+  static _Thread_local cl_event list[3];
+  thing *things_used[] = {one->of ? one->of : one, other->of ? other->of : other};
+  if (!is_late)
+    return;
+  call.count = 0;
+  for (int i = 0; i < 2; i++) {
+    call.uses[i] = things_used[i];
+    if (things_used[i]->latest)
+      list[call.count++] = things_used[i]->latest;
+  }
+  if (gate && one_in(4))
+    list[call.count++] = gate;
+  call.list = call.count > 0 ? list : NULL;
+}
+
+static void use_latest(thing *it, cl_event event)
+{
+  if (!is_late || !it->mem)
+    return;
+  require(!clRetainEvent(event) && (!it->latest || !clReleaseEvent(it->latest)));
+  it->latest = event;
+}
+
+static void finish(void)
+{
+  require(is_late ? !clFlush(queues[0]) && !clFlush(queues[1])
+                  : !clFinish(queues[0]) && !clFinish(queues[1]));
 }
 
 static cl_int end_call(cl_int code)
 {
   cl_command_type type = 0;
-  printf("; %d %u %c%c%c%c: %d", call.queue == other_queue, call.count, call.list ? 'l' : '-',
-         call.blocking ? 'b' : '-', call.host ? 'h' : '-', call.event ? 'e' : '-', code);
+  print("; %d %u %c%c%c%c: %d", call.queue == other_queue, call.count, call.list ? 'l' : '-',
+        call.blocking ? 'b' : '-', call.host ? 'h' : '-', call.event ? 'e' : '-', code);
   if (!code && call.event) {
     require(!clGetEventInfo(*call.event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL));
+    print(" %#x", type);
+    for (int i = 0; i < 2 && is_late; i++)
+      use_latest(call.uses[i], *call.event);
     require(!clReleaseEvent(*call.event));
-    printf(" %#x", type);
   }
-  require(!clFinish(queues[0]) && !clFinish(queues[1]));
+  finish();
   return code;
 }
 
@@ -143,16 +192,17 @@ static void use_range(void)
 {
   static const char *const names[] = {"fill", "read", "write", "copy"};
   size_t at, to_at, bytes, to_bytes;
-  const thing *it = draw(BUFFER | PART), *to = one_in(3) ? it : draw(BUFFER | PART);
+  thing *it = draw(BUFFER | PART), *to = one_in(3) ? it : draw(BUFFER | PART);
   const size_t what = below(4);
-  const size_t unit = one_in(10) ? below(256) : (size_t)1 << below(8);
+  const size_t unit = wrong_in(10) ? below(256) : (size_t)1 << below(8);
   draw_range(it->bytes, &at, &bytes);
   draw_range(to->bytes, &to_at, &to_bytes);
-  at -= what == 0 && unit && !one_in(4) ? at % unit : 0;
-  bytes -= what == 0 && unit && !one_in(4) ? bytes % unit : 0;
+  at -= what == 0 && unit && !wrong_in(4) ? at % unit : 0;
+  bytes -= what == 0 && unit && !wrong_in(4) ? bytes % unit : 0;
   bytes = what == 3 && one_in(2) ? to_bytes : bytes;
-  printf("%s %zu: %zu bytes at %zu, of %zu, to %zu, at %zu", names[what], slot_of(it), bytes, at,
-         unit, slot_of(to), to_at);
+  print("%s %zu: %zu bytes at %zu, of %zu, to %zu, at %zu", names[what], slot_of(it), bytes, at,
+        unit, slot_of(to), to_at);
+  uses(it, what == 3 ? to : it);
   if (what == 0)
     ENQUEUE(clEnqueueFillBuffer, it->mem, call.host, unit, at, bytes);
   else if (what == 1)
@@ -181,8 +231,8 @@ static box draw_box(const size_t *region, size_t of)
     drawn.origin[0] += of - end + below(2) * below(60);
   if (one_in(20))
     *(one_in(2) ? &drawn.row : &drawn.slice) = below(region[0] + 2);
-  printf(", %zu %zu %zu in %zu %zu", drawn.origin[0], drawn.origin[1], drawn.origin[2], drawn.row,
-         drawn.slice);
+  print(", %zu %zu %zu in %zu %zu", drawn.origin[0], drawn.origin[1], drawn.origin[2], drawn.row,
+        drawn.slice);
   return drawn;
 }
 
@@ -190,15 +240,16 @@ static void use_box(void)
 {
   static const char *const names[] = {"read box", "write box", "copy box"};
   size_t region[3];
-  const thing *it = draw(BUFFER | PART), *to = one_in(3) ? it : draw(BUFFER | PART);
+  thing *it = draw(BUFFER | PART), *to = one_in(3) ? it : draw(BUFFER | PART);
   const size_t what = is_pocl && !(it->is & to->is & BUFFER) ? below(2) : below(3);
   for (size_t i = 0; i < 3; i++)
-    region[i] = one_in(40) && !(is_pocl && what == 2) ? 0 : 1 + below(i ? 5 : 60);
-  printf("%s %zu to %zu: %zu %zu %zu", names[what], slot_of(it), slot_of(to), region[0], region[1],
-         region[2]);
+    region[i] = wrong_in(40) && !(is_pocl && what == 2) ? 0 : 1 + below(i ? 5 : 60);
+  print("%s %zu to %zu: %zu %zu %zu", names[what], slot_of(it), slot_of(to), region[0], region[1],
+        region[2]);
   const box at = draw_box(region, it->bytes);
   const box other = draw_box(region, what == 2 ? to->bytes : 0);
-  const size_t *origin = one_in(40) ? NULL : at.origin;
+  uses(it, what == 2 ? to : it);
+  const size_t *origin = wrong_in(40) ? NULL : at.origin;
   if (what == 0)
     ENQUEUE(clEnqueueReadBufferRect, it->mem, call.blocking, origin, other.origin, region, at.row,
             at.slice, other.row, other.slice, call.host);
@@ -214,7 +265,7 @@ static void use_image(void)
 {
   static const char *const names[] = {"read image", "write image", "image from", "image to"};
   size_t offset;
-  const thing *it = draw(IMAGE), *with = draw(BUFFER | PART);
+  thing *it = draw(IMAGE), *with = draw(BUFFER | PART);
   const bool both = !is_pocl || (it->is == IMAGE && with->is == BUFFER);
   const size_t what = below(!both ? 2 : is_pocl && it->of ? 3 : 4);
   const size_t origin[] = {below(it->width + 1), it->of ? 0 : below(it->height + 1), 0};
@@ -224,8 +275,9 @@ static void use_image(void)
   draw_range(with->bytes, &offset, &(size_t){0});
   if (with->bytes >= bytes && one_in(2))
     offset = with->bytes - bytes + below(2) * below(60);
-  printf("%s %zu with %zu: %zu %zu at %zu %zu, %zu", names[what], slot_of(it), slot_of(with),
-         region[0], region[1], origin[0], origin[1], offset);
+  print("%s %zu with %zu: %zu %zu at %zu %zu, %zu", names[what], slot_of(it), slot_of(with),
+        region[0], region[1], origin[0], origin[1], offset);
+  uses(it, what < 2 ? it : with);
   if (what == 0)
     ENQUEUE(clEnqueueReadImage, it->mem, call.blocking, origin, region, 0, 0, call.host);
   else if (what == 1)
@@ -238,21 +290,38 @@ static void use_image(void)
 
 static void migrate(void)
 {
-  const thing *one = draw(ANY), *other = draw(ANY);
+  thing *one = draw(ANY), *other = draw(ANY);
   const cl_mem mems[] = {one->mem, other->mem};
-  const cl_uint count = (cl_uint)below(3);
+  const cl_uint count = is_late ? 2 : (cl_uint)below(3);
   const cl_mem_migration_flags flags = one_in(8) ? 64 : one_in(2) * CL_MIGRATE_MEM_OBJECT_HOST;
-  printf("migrate %u: %zu %zu, as %zu", count, slot_of(one), slot_of(other), (size_t)flags);
+  print("migrate %u: %zu %zu, as %zu", count, slot_of(one), slot_of(other), (size_t)flags);
+  uses(one, other);
   ENQUEUE(clEnqueueMigrateMemObjects, count, call.host ? mems : NULL, flags);
+}
+
+static void run_kernel(void)
+{
+  thing *it = draw(BUFFER | PART);
+  const cl_uint numbers[] = {(cl_uint)it->bytes / 4, (cl_uint)below(1000), (cl_uint)below(100000)};
+  const size_t one = 1;
+  if (!kernel || !(it->is & (BUFFER | PART)))
+    return;
+  require(!clSetKernelArg(kernel, 0, sizeof(cl_mem), &it->mem));
+  for (cl_uint i = 0; i < 3; i++)
+    require(!clSetKernelArg(kernel, i + 1, sizeof(cl_uint), &numbers[i]));
+  print("run %zu: %u %u", slot_of(it), numbers[0], numbers[1]);
+  uses(it, it);
+  ENQUEUE(clEnqueueNDRangeKernel, kernel, 1, NULL, &one, &one);
 }
 
 /* --- life --- */
 
-/* PoCL lets go of an object some time after the work with it is done. */
+/* PoCL lets go of an object some time after the work with it is done. Late work is not waited for.
+ */
 static cl_uint await_count(const thing *it, cl_mem_info what, cl_uint most)
 {
   cl_uint count = most;
-  for (unsigned turns = TURNS; turns > 0; turns--, sched_yield())
+  for (unsigned turns = is_late ? 0 : TURNS; turns > 0; turns--, sched_yield())
     if (clGetMemObjectInfo(it->mem, what, sizeof(count), &count, NULL) || count <= most)
       break;
   return count;
@@ -263,7 +332,7 @@ static cl_uint await_count(const thing *it, cl_mem_info what, cl_uint most)
 static bool begin(thing made, bool is_right)
 {
   thing *it = free_slot();
-  printf(" %s", made.mem ? "made" : "not made");
+  print(" %s", made.mem ? "made" : "not made");
   if (made.mem && (!is_right || (made.of && made.of->is != BUFFER))) {
     require(!clReleaseMemObject(made.mem));
     return false;
@@ -277,19 +346,25 @@ static bool begin(thing made, bool is_right)
   return true;
 }
 
+static void begun(thing *it)
+{
+  finish();
+  require(is_late || !clReleaseEvent(it->latest));
+}
+
 static void make_buffer_of(size_t bytes, cl_mem_flags flags, bool has_host)
 {
   thing *it = free_slot();
   cl_int code;
   void *from = has_host ? backing[slot_of(it)] : NULL;
-  printf("make %zu: %zu bytes, flags %#zx, %d", slot_of(it), bytes, (size_t)flags, has_host);
+  print("make %zu: %zu bytes, flags %#zx, %d", slot_of(it), bytes, (size_t)flags, has_host);
   cl_mem mem = clCreateBuffer(context, flags, bytes, from, &code);
-  printf(": %d", code);
+  print(": %d", code);
   if (!begin((thing){.mem = mem, .is = BUFFER, .bytes = bytes}, bytes <= MOST_USED))
     return;
-  printf(", %u maps", await_count(it, CL_MEM_MAP_COUNT, 0));
-  require(!clEnqueueFillBuffer(queues[0], mem, host, 1, 0, bytes, 0, NULL, NULL));
-  require(!clFinish(queues[0]));
+  print(", %u maps", await_count(it, CL_MEM_MAP_COUNT, 0));
+  require(!clEnqueueFillBuffer(queues[0], mem, host, 1, 0, bytes, 0, NULL, &it->latest));
+  begun(it);
 }
 
 static void make_buffer(void)
@@ -298,10 +373,10 @@ static void make_buffer(void)
   const bool needs_host = flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR);
   const size_t few = one_in(4) ? 1 + below(MOST) : (1 + below(4)) * 1200 - below(60);
   if (free_slot() < &things[SLOTS])
-    make_buffer_of(one_in(40)   ? 0
-                   : one_in(40) ? SIZE_MAX / 2
-                                : few,
-                   flags, needs_host != one_in(40));
+    make_buffer_of(wrong_in(40)   ? 0
+                   : wrong_in(40) ? SIZE_MAX / 2
+                                  : few,
+                   flags, needs_host != wrong_in(40));
 }
 
 static void make_part(void)
@@ -309,18 +384,18 @@ static void make_part(void)
   cl_buffer_region region;
   cl_int code;
   const cl_mem_flags flags = draw_flags();
-  const cl_buffer_create_type type = CL_BUFFER_CREATE_TYPE_REGION + one_in(40);
-  thing *of = draw(one_in(20) ? PART : BUFFER);
+  const cl_buffer_create_type type = CL_BUFFER_CREATE_TYPE_REGION + wrong_in(40);
+  thing *of = draw(wrong_in(20) ? PART : BUFFER);
   draw_range(of->bytes, &region.origin, &region.size);
-  region.origin -= one_in(8) ? 0 : region.origin % alignment;
+  region.origin -= wrong_in(8) ? 0 : region.origin % alignment;
   if (of->bytes > region.origin && one_in(2))
     region.size = of->bytes - region.origin + below(2) * below(60);
   if (free_slot() == &things[SLOTS])
     return;
-  printf("part %zu of %zu: %zu bytes at %zu, flags %#zx, %#x", slot_of(free_slot()), slot_of(of),
-         region.size, region.origin, (size_t)flags, type);
+  print("part %zu of %zu: %zu bytes at %zu, flags %#zx, %#x", slot_of(free_slot()), slot_of(of),
+        region.size, region.origin, (size_t)flags, type);
   cl_mem mem = clCreateSubBuffer(of->mem, flags, type, call.host ? &region : NULL, &code);
-  printf(": %d", code);
+  print(": %d", code);
   begin((thing){.mem = mem, .is = PART, .of = of, .bytes = region.size},
         region.origin <= of->bytes && region.size <= of->bytes - region.origin);
 }
@@ -330,7 +405,7 @@ static void make_image(void)
   static const cl_image_format formats[] = {{CL_RGBA, CL_UNSIGNED_INT8}, {CL_RGBA, CL_FLOAT}};
   thing *of = one_in(3) ? &things[SLOTS] : draw(BUFFER | PART);
   const size_t format = below(2), pixel = format ? 16 : 4;
-  const bool is_line = one_in(20) != (of->mem != NULL);
+  const bool is_line = wrong_in(20) != (of->mem != NULL);
   const size_t width =
       is_line && one_in(2) ? (of->bytes + below(2) * below(100)) / pixel : 1 + below(60);
   const size_t height = is_line ? 1 : 1 + below(8);
@@ -343,23 +418,25 @@ static void make_image(void)
   cl_int code;
   if (free_slot() == &things[SLOTS])
     return;
-  printf("image %zu of %zu: %zu %zu, %d, of %zu, flags %#zx", slot_of(free_slot()), slot_of(of),
-         width, height, is_line, pixel, (size_t)flags);
+  print("image %zu of %zu: %zu %zu, %d, of %zu, flags %#zx", slot_of(free_slot()), slot_of(of),
+        width, height, is_line, pixel, (size_t)flags);
   cl_mem mem = clCreateImage(context, flags, &formats[format], &desc, NULL, &code);
-  printf(": %d", code);
-  if (begin((thing){mem, IMAGE, of->mem ? of : NULL, 0, width, height, pixel, 0, 0, 0},
-            !of->mem || pixel * width * height <= of->bytes) &&
-      !of->mem)
-    require(!clEnqueueFillImage(queues[0], mem, host, (const size_t[3]){0},
-                                (const size_t[3]){width, height, 1}, 0, NULL, NULL));
-  require(!clFinish(queues[0]));
+  print(": %d", code);
+  thing *it = free_slot();
+  if (!begin((thing){mem, IMAGE, of->mem ? of : NULL, 0, width, height, pixel, 0, 0, 0, NULL},
+             !of->mem || pixel * width * height <= of->bytes) ||
+      of->mem)
+    return;
+  require(!clEnqueueFillImage(queues[0], mem, host, (const size_t[3]){0},
+                              (const size_t[3]){width, height, 1}, 0, NULL, &it->latest));
+  begun(it);
 }
 
 static void retain(void)
 {
   thing *it = draw(ANY);
   const cl_int code = clRetainMemObject(it->mem);
-  printf("retain %zu: %d", slot_of(it), code);
+  print("retain %zu: %d", slot_of(it), code);
   it->references += !code;
 }
 
@@ -377,24 +454,45 @@ static void watch(void)
 {
   thing *it = draw(ANY);
   void *number = (void *)(slot_of(it) * WATCHES + it->watches);
-  if (it->watches == WATCHES || (is_pocl && it->of && it->is == IMAGE)) /* PoCL never calls */
+  if (is_late || it->watches == WATCHES ||
+      (is_pocl && it->of && it->is == IMAGE)) /* PoCL never calls */
     return;
   const cl_int code =
       clSetMemObjectDestructorCallback(it->mem, call.host ? note_end : NULL, number);
-  printf("watch %zu, %d: %d", slot_of(it), call.host != NULL, code);
+  print("watch %zu, %d: %d", slot_of(it), call.host != NULL, code);
   it->watches += !code;
+}
+
+static atomic_uint late_releases; /* that are to come */
+
+static void CL_CALLBACK release_late(cl_event event, cl_int progress, void *mem)
+{
+  (void)event;
+  require(progress == CL_COMPLETE && !clReleaseMemObject(mem));
+  atomic_fetch_sub(&late_releases, 1);
+}
+
+/* Sometimes by a callback, behind the latest use. */
+static cl_int release_mem(const thing *it)
+{
+  const thing *of = it->of ? it->of : it;
+  if (!is_late || !it->mem || !one_in(8))
+    return clReleaseMemObject(it->mem);
+  atomic_fetch_add(&late_releases, 1);
+  return clSetEventCallback(of->latest, CL_COMPLETE, release_late, it->mem);
 }
 
 /* With the last reference to it, and to its parts, an object ends. */
 static void release_one(thing *it)
 {
   unsigned expected = 0;
-  const cl_int code = clReleaseMemObject(it->mem);
-  printf("release %zu: %d", slot_of(it), code);
+  const cl_int code = release_mem(it);
+  print("release %zu: %d", slot_of(it), code);
   it->references -= !code;
   while (it && it->mem && it->references == 0 && it->parts == 0) {
     thing *of = it->of;
     expected += it->watches;
+    require(!is_late || !it->latest || !clReleaseEvent(it->latest));
     *it = (thing){0};
     it = of;
     if (of)
@@ -404,7 +502,7 @@ static void release_one(thing *it)
     sched_yield();
   const unsigned count = atomic_load(&called);
   for (unsigned i = 0; i < count; i++)
-    printf(", called %zu", called_back[i]);
+    print(", called %zu", called_back[i]);
   atomic_fetch_sub(&called, count);
 }
 
@@ -412,6 +510,32 @@ static void release(void)
 {
   release_one(draw(ANY));
 }
+
+/* --- the gate, and queues whose work may be pending --- */
+
+static void open_gate(void)
+{
+  require(!gate || (!clSetUserEventStatus(gate, CL_COMPLETE) && !clReleaseEvent(gate)));
+  gate = NULL;
+}
+
+static void turn_gate(void)
+{
+  if (gate)
+    open_gate();
+  else if (is_late)
+    gate = clCreateUserEvent(context, NULL);
+}
+
+static void replace_queue(void)
+{
+  const size_t which = below(2);
+  require(!is_late || !clReleaseCommandQueue(queues[which]));
+  if (is_late)
+    queues[which] = open_queue(context, which * CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+}
+
+/* --- maps and queries --- */
 
 /* Of an image, a row. Sometimes all that has the memory is released while it is mapped. */
 static void map(void)
@@ -425,7 +549,10 @@ static void map(void)
     offset %= ROOM;
     bytes = bytes % ROOM + (bytes == 0);
   }
-  printf("map %zu: %zu at %zu, as %zu", slot_of(it), bytes, offset, (size_t)flags);
+  open_gate(); /* which late maps would wait for */
+  call.blocking |= is_late;
+  uses(it, it);
+  print("map %zu: %zu at %zu, as %zu", slot_of(it), bytes, offset, (size_t)flags);
   void *at =
       it->is == IMAGE
           ? clEnqueueMapImage(call.queue, it->mem, call.blocking, flags,
@@ -435,20 +562,21 @@ static void map(void)
                                call.list, call.event, &code);
   if (end_call(code))
     return;
-  printf(", %zu %zu, %u maps, %u references", pitches[0], pitches[1],
-         await_count(it, CL_MEM_MAP_COUNT, 1),
-         await_count(it, CL_MEM_REFERENCE_COUNT, it->references + it->parts + 1));
+  print(", %zu %zu, %u maps, %u references", pitches[0], pitches[1],
+        await_count(it, CL_MEM_MAP_COUNT, 1),
+        await_count(it, CL_MEM_REFERENCE_COUNT, it->references + it->parts + 1));
   bytes *= it->is == IMAGE ? it->pixel : 1;
   if (flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION))
     memcpy(at, host, bytes);
   memcpy(host, at, bytes);
   call.queue = queues[0];
-  call.event = NULL;
-  if (one_in(4))
+  call.event = is_late ? call.event : NULL;
+  if (wrong_in(4))
     ENQUEUE(clEnqueueUnmapMemObject, it->mem, host);
-  call.count = call.list != NULL;
+  uses(it, it);
+  call.count = is_late ? call.count : call.list != NULL;
   const bool is_watched = it->watches > 0 || (it->of && it->of->watches > 0);
-  const bool stays = one_in(6) && flags == CL_MAP_READ && !is_watched;
+  const bool stays = wrong_in(6) && flags == CL_MAP_READ && !is_watched;
   it->parts += stays || ENQUEUE(clEnqueueUnmapMemObject, it->mem, at); /* it may never end */
   for (thing *of = it; of && stays; of = of->of) {
     bytes = of->bytes;
@@ -465,26 +593,28 @@ static void ask(void)
     const void *pointer;
     unsigned char bytes[16];
   } answer = {NULL};
-  const thing *it = draw(ANY);
+  thing *it = draw(ANY);
   const bool is_image = it->is == IMAGE && one_in(2);
   const cl_uint what = (is_image ? CL_IMAGE_FORMAT : CL_MEM_TYPE) + (cl_uint)below(12);
   const size_t room = one_in(8) ? below(8) : sizeof(answer);
   void *to = one_in(8) ? NULL : memset(&answer, 0, sizeof(answer));
   size_t size = 99;
+  if (is_late && (what == CL_MEM_REFERENCE_COUNT || what == CL_MEM_MAP_COUNT))
+    return;
   (void)await_count(it, CL_MEM_REFERENCE_COUNT, it->references + it->parts);
   const cl_int code = is_image ? clGetImageInfo(it->mem, what, room, to, &size)
                                : clGetMemObjectInfo(it->mem, what, room, to, &size);
-  printf("ask %zu: %#x, room %zu, %d: %d, %zu:", slot_of(it), what, room, to != NULL, code, size);
+  print("ask %zu: %#x, room %zu, %d: %d, %zu:", slot_of(it), what, room, to != NULL, code, size);
   if (what == CL_MEM_HOST_PTR || what == CL_MEM_CONTEXT || what == CL_MEM_ASSOCIATED_MEMOBJECT ||
       what == CL_IMAGE_BUFFER)
-    printf(" %s", !answer.pointer                           ? "NULL"
-                  : answer.pointer == context               ? "context"
-                  : it->of && answer.pointer == it->of->mem ? "whole"
-                  : answer.pointer == backing[slot_of(it)]  ? "memory"
-                                                            : "pointer");
+    print(" %s", !answer.pointer                           ? "NULL"
+                 : answer.pointer == context               ? "context"
+                 : it->of && answer.pointer == it->of->mem ? "whole"
+                 : answer.pointer == backing[slot_of(it)]  ? "memory"
+                                                           : "pointer");
   else
     for (size_t i = 0; to && i < sizeof(answer); i++)
-      printf(" %x", answer.bytes[i]);
+      print(" %x", answer.bytes[i]);
 }
 
 /* --- sequences --- */
@@ -492,62 +622,125 @@ static void ask(void)
 static const struct {
   size_t weight;
   void (*take)(void);
-} steps[] = {{44, use_range}, {14, map},         {26, use_box},   {16, use_image},
-             {3, migrate},    {50, make_buffer}, {20, make_part}, {10, make_image},
-             {3, retain},     {26, release},     {4, watch},      {14, ask}};
+} steps[] = {{44, use_range},  {14, map},         {26, use_box},     {16, use_image},
+             {3, migrate},     {50, make_buffer}, {20, make_part},   {10, make_image},
+             {3, retain},      {26, release},     {4, watch},        {14, ask},
+             {20, run_kernel}, {15, turn_gate},   {3, replace_queue}};
 
-static void take_step(void)
+static void print_hash(unsigned i)
 {
-  size_t i = 0;
-  draw_call();
-  for (size_t left = below(230); left >= steps[i].weight; i++)
-    left -= steps[i].weight;
-  steps[i].take();
   uint64_t hash = 0, word;
   for (size_t at = 0; at < ROOM; at += sizeof(word)) {
-    memcpy(&word, host + at, sizeof(word));
+    memcpy(&word, hosts[i] + at, sizeof(word));
     hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
     hash ^= hash >> 29;
   }
-  printf(", %016llx\n", (unsigned long long)hash);
+  print(", %016llx\n", (unsigned long long)hash);
 }
+
+static void take_step(unsigned number)
+{
+  size_t i = 0;
+  host = hosts[number];
+  draw_call();
+  for (size_t left = below(268); left >= steps[i].weight; i++)
+    left -= steps[i].weight;
+  print("%u ", number);
+  steps[i].take();
+  if (!is_late)
+    print_hash(number);
+  else
+    print("\n");
+}
+
+/* Takes a while, so that buffers are released before it is done. */
+static const char source[] =
+    "kernel void stir(global uint *words, uint count, uint value, uint spins) {\n"
+    "  for (uint i = 0; i < spins; i++) value = value * 1664525u + 1013904223u + (value >> 7);\n"
+    "  for (uint i = 0; i < count; i++) words[i] = words[i] * 3u + value;\n"
+    "}\n";
 
 static void run(unsigned seed)
 {
-  printf("sequence %u\n", seed);
+  print("sequence %u\n", seed);
   chance = clpt_chance_seed(seed);
-  context = open_context();
+  context = is_late && seed % 2 ? shared : open_context();
+  require(context != shared || !clRetainContext(shared));
   queues[0] = open_queue(context, 0);
-  queues[1] = open_queue(context, 0);
+  queues[1] = open_queue(context, is_late ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0);
+  kernel = context == shared ? clCreateKernel(program, "stir", NULL) : NULL;
   require(!clEnqueueMarkerWithWaitList(queues[0], 0, NULL, &past_event) && !clFinish(queues[0]));
-  for (unsigned i = 0; i < CALLS; i++) {
-    printf("%u ", i);
-    take_step();
-  }
+  for (unsigned i = 0; i < CALLS; i++)
+    take_step(i);
+  open_gate();
   for (thing *it = things; it < &things[SLOTS]; it++)
     while (it->references > 0)
       release_one(it);
-  putchar('\n');
   memset(things, 0, sizeof(things));
-  require(!clReleaseEvent(past_event));
+  require(!clFinish(queues[0]) && !clFinish(queues[1]) && !clReleaseEvent(past_event));
+  for (unsigned i = 0; is_late && i < CALLS; i++)
+    print_hash(i);
+  print("\n");
+  require(!kernel || !clReleaseKernel(kernel));
   require(!clReleaseCommandQueue(queues[0]) && !clReleaseCommandQueue(queues[1]));
   require(!clReleaseContext(context));
 }
 
-void random_calls(unsigned first, unsigned count)
+static unsigned first_seed, seed_count;
+static char **texts;
+static atomic_uint next;
+
+static void *run_late(void *number)
+{
+  (void)number;
+  is_late = true;
+  hosts = malloc(CALLS * sizeof(*hosts));
+  require(hosts);
+  for (unsigned i; (i = atomic_fetch_add(&next, 1)) < seed_count;) {
+    size_t size;
+    out = open_memstream(&texts[i], &size);
+    require(out);
+    run(first_seed + i);
+    require(!fclose(out));
+  }
+  free(hosts);
+  return NULL;
+}
+
+void random_calls(unsigned first, unsigned count, size_t threads)
 {
   char name[64] = "";
   cl_platform_id platform;
   cl_uint bits = 0;
-  setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
   require(!clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL));
   (void)clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL);
   is_pocl = strcmp(name, "Portable Computing Language") == 0;
   require(!clGetDeviceInfo(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(bits), &bits, NULL));
   alignment = bits / 8;
+  shared = open_context();
+  const char *text = source;
+  program = clCreateProgramWithSource(shared, 1, &text, NULL, NULL);
+  require(program && !clBuildProgram(program, 1, &device, "", NULL, NULL));
   other_context = open_context();
   other_queue = open_queue(other_context, 0);
-  for (unsigned i = 0; i < count; i++)
+  first_seed = first;
+  seed_count = count;
+  texts = calloc(count + 1, sizeof(*texts));
+  hosts = malloc(CALLS * sizeof(*hosts));
+  require(texts && hosts);
+  out = stdout;
+  setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+  for (unsigned i = 0; i < count && threads == 0; i++)
     run(first + i);
+  run_threads(threads, run_late);
+  for (unsigned i = 0; i < count && threads > 0; i++) {
+    fputs(texts[i], stdout);
+    free(texts[i]);
+  }
+  while (atomic_load(&late_releases) > 0)
+    sched_yield();
+  free(texts);
+  free(hosts);
+  require(!clReleaseProgram(program) && !clReleaseContext(shared));
   require(!clReleaseCommandQueue(other_queue) && !clReleaseContext(other_context));
 }

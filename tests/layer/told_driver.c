@@ -10,15 +10,26 @@ static char device_object;
 const cl_device_id device = (cl_device_id)&device_object;
 const cl_context context = (cl_context)&driver;
 
-void *open_layer(const char *name, pfn_clInitLayer *init)
+static pfn_clInitLayer init;
+
+void *open_layer(const char *name)
 {
   const char *top = getenv("top_builddir");
   char path[4096];
   snprintf(path, sizeof(path), "%s/.libs/libclpool-%s.so", top ? top : ".", name);
   void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   ck_assert_msg(library != NULL, "%s", dlerror());
-  *(void **)init = dlsym(library, "clInitLayer");
+  *(void **)&init = dlsym(library, "clInitLayer");
   return library;
+}
+
+cl_int init_layer(cl_uint function_count, const cl_icd_dispatch **functions)
+{
+  cl_uint count = 0;
+  const cl_int code =
+      init(function_count, function_count == ALL ? &target : NULL, &count, functions);
+  ck_assert(code || count == ALL);
+  return code;
 }
 
 /* --- queries --- */
@@ -64,16 +75,14 @@ static cl_int CL_API_CALL get_queue_info(INFO(cl_command_queue))
                                    : ANSWER(((queue *)of)->properties);
 }
 
-static cl_int CL_API_CALL get_image_info(INFO(cl_mem))
-{
-  const size_t one = 1;
-  return ANSWER(one);
-}
-
+/* Of an image, too. */
 static cl_int CL_API_CALL get_mem_info(INFO(cl_mem))
 {
   const mem *it = (const mem *)of;
-  return what == CL_MEM_MAP_COUNT ? ANSWER(it->maps) : ANSWER(it->bytes);
+  const size_t one = 1;
+  return what == CL_MEM_MAP_COUNT ? ANSWER(it->maps)
+         : what == CL_MEM_SIZE    ? ANSWER(it->bytes)
+                                  : ANSWER(one);
 }
 
 /* Whoever looks at what is not done gives it time. */
@@ -92,53 +101,36 @@ static cl_int CL_API_CALL get_event_info(INFO(cl_event))
 
 /* --- references --- */
 
-static cl_int retain(void *handle)
+static int add(void *handle, int change)
 {
-  ck_assert_int_gt(__atomic_fetch_add((int *)handle, 1, __ATOMIC_SEQ_CST), 0);
-  return CL_SUCCESS;
+  const int references = __atomic_add_fetch((int *)handle, change, __ATOMIC_SEQ_CST);
+  ck_assert_int_ge(references, change > 0 ? 2 : 0);
+  return references;
 }
 
-/* Whether it ends. */
-static bool release(void *handle)
-{
-  const int references = __atomic_sub_fetch((int *)handle, 1, __ATOMIC_SEQ_CST);
-  ck_assert_int_ge(references, 0);
-  return references == 0;
-}
-
-#define RETAIN(name, type)                                                                         \
-  static cl_int CL_API_CALL name(type handle)                                                      \
+#define COUNTED(object, type, at_end)                                                              \
+  static cl_int CL_API_CALL retain_##object(type of)                                               \
   {                                                                                                \
-    return retain(handle);                                                                         \
+    add(of, 1);                                                                                    \
+    return CL_SUCCESS;                                                                             \
+  }                                                                                                \
+  static cl_int CL_API_CALL release_##object(type of)                                              \
+  {                                                                                                \
+    if (add(of, -1) == 0)                                                                          \
+      at_end;                                                                                      \
+    return CL_SUCCESS;                                                                             \
   }
-RETAIN(retain_context, cl_context)
-RETAIN(retain_queue, cl_command_queue)
-RETAIN(retain_mem, cl_mem)
-RETAIN(retain_event, cl_event)
 
-static cl_int CL_API_CALL release_context(cl_context of)
+static void end_mem(cl_mem of)
 {
-  release(of);
-  return CL_SUCCESS;
-}
-
-static cl_int CL_API_CALL release_event(cl_event of)
-{
-  release(of);
-  return CL_SUCCESS;
-}
-
-static cl_int CL_API_CALL release_queue(cl_command_queue of)
-{
-  return release(of) ? release_context(context) : CL_SUCCESS;
-}
-
-static cl_int CL_API_CALL release_mem(cl_mem of)
-{
-  if (release(of) && ((mem *)of)->at_end)
+  if (((mem *)of)->at_end)
     ((mem *)of)->at_end(of, NULL);
-  return CL_SUCCESS;
 }
+
+COUNTED(context, cl_context, (void)0)
+COUNTED(queue, cl_command_queue, release_context(context))
+COUNTED(mem, cl_mem, end_mem(of))
+COUNTED(event, cl_event, (void)0)
 
 static cl_int CL_API_CALL set_destructor(cl_mem of, void(CL_CALLBACK *notify)(cl_mem, void *),
                                          void *user_data)
@@ -163,7 +155,7 @@ static cl_command_queue CL_API_CALL create_queue(cl_context of, cl_device_id on,
                                                  cl_command_queue_properties properties,
                                                  cl_int *code)
 {
-  retain(of);
+  retain_context(of);
   ck_assert_uint_lt(driver.queue_count, MOST_QUEUES);
   queue *made = &driver.queues[driver.queue_count++];
   *made = (queue){.references = 1, .properties = properties};
@@ -343,7 +335,7 @@ static void *CL_API_CALL get_extension(const char *name)
   return strncmp(name, "clTold", 6) == 0 ? (void *)&driver : NULL;
 }
 
-static void *CL_API_CALL get_extension_for_platform(cl_platform_id platform, const char *name)
+static void *CL_API_CALL get_extension_for_platform(cl_platform_id of, const char *name)
 {
   return get_extension(name);
 }
@@ -365,7 +357,7 @@ const cl_icd_dispatch target = {
     .clSVMAlloc = refuse_svm,
     .clCreateSubBuffer = create_sub_buffer,
     .clCreateImage = create_image,
-    .clGetImageInfo = get_image_info,
+    .clGetImageInfo = get_mem_info,
     .clRetainMemObject = retain_mem,
     .clReleaseMemObject = release_mem,
     .clGetMemObjectInfo = get_mem_info,

@@ -65,8 +65,10 @@ extern const cl_icd_dispatch target; /* the driver's functions */
 extern const cl_device_id device;    /* its only one */
 extern const cl_context context;     /* and its only one */
 
-/* Opens a layer by its name, and gives its clInitLayer. */
-void *open_layer(const char *name, pfn_clInitLayer *init);
+/* Opens a layer by its name; then it begins on so many of the driver's functions. */
+enum { ALL = sizeof(cl_icd_dispatch) / sizeof(void *) };
+void *open_layer(const char *name);
+cl_int init_layer(cl_uint function_count, const cl_icd_dispatch **functions);
 
 /* Bytes of buffers that have memory; of those that have references. */
 size_t bytes_in_use(void);
