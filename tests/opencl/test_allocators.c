@@ -611,7 +611,7 @@ START_TEST(freed_behind_the_home_queue)
   const bool waits = it->home != NONE && is_svm() && it->vendor == NVIDIA;
   clpt_cl_stop(&cl, queue);
   must("A");
-  clpt_cl_fill(queue, is_svm() ? CLPT_SVM : CLPT_BUFFERS, memory, 7, BYTES, NULL);
+  clpt_cl_ok(clpt_cl_fill(queue, is_svm() ? CLPT_SVM : CLPT_BUFFERS, memory, 7, BYTES, NULL));
   if (waits)
     ck_assert_int_eq(pthread_create(&thread, NULL, let_go, NULL), 0);
   clpt_cl_reset();

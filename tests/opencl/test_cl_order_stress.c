@@ -47,26 +47,14 @@ static uint64_t chance(tools *own, uint64_t bound)
 }
 
 /* Between commands of one queue for one buffer, order is its user's affair. */
-static void write_words(tools *own, cl_command_queue queue, clp_buffer *buffer, cl_uint word)
-{
-  const size_t bytes = clp_buffer_size(buffer);
-  MUST(kind == CLPT_SVM ? clEnqueueSVMMemFill(queue, clp_buffer_svm_pointer(buffer), &word,
-                                              sizeof(word), bytes, 0, NULL, NULL)
-                        : clEnqueueFillBuffer(queue, clp_buffer_cl_mem(buffer), &word, sizeof(word),
-                                              0, bytes, 0, NULL, NULL));
-}
-
 static void read_words(tools *own, cl_command_queue queue, clp_buffer *buffer, cl_uint word)
 {
   const size_t bytes = clp_buffer_size(buffer);
-  cl_uint *found = own->reads[own->count].found;
   own->reads[own->count].words = bytes / sizeof(word);
-  own->reads[own->count++].word = word;
+  own->reads[own->count].word = word;
   MUST(clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL));
-  MUST(kind == CLPT_SVM ? clEnqueueSVMMemcpy(queue, CL_FALSE, found, clp_buffer_svm_pointer(buffer),
-                                             bytes, 0, NULL, NULL)
-                        : clEnqueueReadBuffer(queue, clp_buffer_cl_mem(buffer), CL_FALSE, 0, bytes,
-                                              found, 0, NULL, NULL));
+  MUST(clpt_cl_read(queue, kind, clp_buffer_memory(buffer), 0, bytes, CL_FALSE,
+                    own->reads[own->count++].found));
 }
 
 static void check_reads(tools *own)
@@ -102,8 +90,7 @@ static void use_as_cl_mem(tools *own, size_t bytes)
   if (!mem)
     return;
   if (is_pocl)
-    MUST(clEnqueueFillBuffer(queues[0], mem, &own->word, sizeof(own->word), 0, bytes, 0, NULL,
-                             NULL));
+    MUST(clpt_cl_fill(queues[0], kind, (clp_memory)mem, own->word, bytes, NULL));
   else
     pthread_mutex_lock(&clpi_cl_driver_lock);
   MUST(clReleaseMemObject(mem));
@@ -128,7 +115,7 @@ static void use(tools *own, way how)
     return;
   if (how == BOUND)
     MUST(clp_buffer_bind(buffer, queue));
-  write_words(own, queue, buffer, word);
+  MUST(clpt_cl_fill(queue, kind, clp_buffer_memory(buffer), word, bytes, NULL));
   if (how == TWO) {
     wait_for(own, reader, queue);
     MUST(clp_buffer_record_use(buffer, reader));

@@ -66,15 +66,6 @@ static void finish(clp_stream queue)
   clpt_cl_ok(clFinish(queue));
 }
 
-static void fetch(size_t number)
-{
-  size_t at = number * CLPT_ORDER_BYTES;
-  clpt_cl_ok(kind == CLPT_SVM ? clEnqueueSVMMemcpy(cl.queue, CL_TRUE, reads[number],
-                                                   svm_copies + at, CLPT_ORDER_BYTES, 0, NULL, NULL)
-                              : clEnqueueReadBuffer(cl.queue, copies, CL_TRUE, at, CLPT_ORDER_BYTES,
-                                                    reads[number], 0, NULL, NULL));
-}
-
 static void finish_all(void)
 {
   for (int i = 0; i < CLPT_ORDER_STREAMS; i++)
@@ -85,7 +76,9 @@ static void finish_all(void)
     clpt_cl_ok(clReleaseEvent(ends[end_count]));
   }
   for (size_t i = 0; i < read_count; i++)
-    fetch(i);
+    clpt_cl_ok(clpt_cl_read(cl.queue, kind,
+                            kind == CLPT_SVM ? (clp_memory)svm_copies : (clp_memory)copies,
+                            i * CLPT_ORDER_BYTES, CLPT_ORDER_BYTES, CL_TRUE, reads[i]));
 }
 
 static void close_queues(void)
@@ -249,7 +242,8 @@ START_TEST(the_next_owner_comes_after_the_stale_write)
                                  : allocate_on(pool, cl.out_of_order),
              *fresh;
   cl_event stop = clpt_cl_stop(&cl, NULL);
-  clpt_cl_fill(cl.out_of_order, kind, clp_buffer_memory(stale), STALE, CLPT_ORDER_BYTES, &stop);
+  clpt_cl_ok(clpt_cl_fill(cl.out_of_order, kind, clp_buffer_memory(stale), STALE, CLPT_ORDER_BYTES,
+                          &stop));
   if (owner == 0) {
     clpt_ok(clp_buffer_release(stale));
     fresh = clpt_allocate(pool, CLPT_ORDER_BYTES);

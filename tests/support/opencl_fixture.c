@@ -135,14 +135,23 @@ clp_pool *clpt_cl_pool(const clpt_cl *cl, clpt_cl_kind kind, unsigned reuse_flag
   return pool;
 }
 
-void clpt_cl_fill(cl_command_queue queue, clpt_cl_kind kind, clp_memory memory, cl_uint word,
-                  size_t bytes, const cl_event *after)
+cl_int clpt_cl_fill(cl_command_queue queue, clpt_cl_kind kind, clp_memory memory, cl_uint word,
+                    size_t bytes, const cl_event *after)
 {
   bytes -= bytes % sizeof(word);
-  clpt_cl_ok(kind == CLPT_SVM ? clEnqueueSVMMemFill(queue, (void *)memory, &word, sizeof(word),
-                                                    bytes, after != NULL, after, NULL)
-                              : clEnqueueFillBuffer(queue, (cl_mem)memory, &word, sizeof(word), 0,
-                                                    bytes, after != NULL, after, NULL));
+  return kind == CLPT_SVM ? clEnqueueSVMMemFill(queue, (void *)memory, &word, sizeof(word), bytes,
+                                                after != NULL, after, NULL)
+                          : clEnqueueFillBuffer(queue, (cl_mem)memory, &word, sizeof(word), 0,
+                                                bytes, after != NULL, after, NULL);
+}
+
+cl_int clpt_cl_read(cl_command_queue queue, clpt_cl_kind kind, clp_memory memory, size_t offset,
+                    size_t bytes, cl_bool at_once, void *to)
+{
+  return kind == CLPT_SVM ? clEnqueueSVMMemcpy(queue, at_once, to, (void *)(memory + offset), bytes,
+                                               0, NULL, NULL)
+                          : clEnqueueReadBuffer(queue, (cl_mem)memory, at_once, offset, bytes, to,
+                                                0, NULL, NULL);
 }
 
 void clpt_cl_assert_filled(cl_command_queue queue, clpt_cl_kind kind, clp_memory memory,
@@ -151,10 +160,7 @@ void clpt_cl_assert_filled(cl_command_queue queue, clpt_cl_kind kind, clp_memory
   cl_uint *found = malloc(bytes);
   ck_assert_ptr_nonnull(found);
   clpt_cl_ok(clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL));
-  clpt_cl_ok(
-      kind == CLPT_SVM
-          ? clEnqueueSVMMemcpy(queue, CL_TRUE, found, (void *)memory, bytes, 0, NULL, NULL)
-          : clEnqueueReadBuffer(queue, (cl_mem)memory, CL_TRUE, 0, bytes, found, 0, NULL, NULL));
+  clpt_cl_ok(clpt_cl_read(queue, kind, memory, 0, bytes, CL_TRUE, found));
   for (size_t i = 0; i < bytes / sizeof(word); i++)
     ck_assert_uint_eq(found[i], word);
   free(found);
@@ -168,8 +174,8 @@ static clpt_cl_kind kind_of(const clp_buffer *buffer)
 
 void clpt_cl_fill_buffer(cl_command_queue queue, clp_buffer *buffer, cl_uint word)
 {
-  clpt_cl_fill(queue, kind_of(buffer), clp_buffer_memory(buffer), word, clp_buffer_size(buffer),
-               NULL);
+  clpt_cl_ok(clpt_cl_fill(queue, kind_of(buffer), clp_buffer_memory(buffer), word,
+                          clp_buffer_size(buffer), NULL));
 }
 
 void clpt_cl_assert_buffer(cl_command_queue queue, clp_buffer *buffer, cl_uint word)
