@@ -713,23 +713,17 @@ CLPT_MAIN("OpenCL's allocators", clpt_cl_run)
   /* Where PoCL is the driver, two devices that take user events (its basic one locks up); a
    * variable of the user's goes first. */
   setenv("POCL_DEVICES", "pthread pthread", 0);
-  const struct {
-    const TTest *test;
-    int to;
-  } tests[] = {
-      {each_call_of_each_operation, KINDS * OPERATIONS},
-      {what_each_says_and_takes, KINDS},
-      {flags_reach_the_driver, KINDS},
-      {each_allocation_of_host_memory_fails, KINDS},
-      {freed_behind_the_home_queue, KINDS},
-      {what_devices_need, DEVICES},
-      {a_context_of_two_devices, 2},
-      {devices_with_shared_virtual_memory, SVM_DEVICES},
-      {threads_wait_for_frees_together, 1},
-      {few_events_stay, 1},
-      {a_wait_for_frees_that_fails, 2},
-  };
-  TCase *into = clpt_cl_case(suite, "allocators", &cl);
-  for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
-    tcase_add_loop_test(into, tests[i].test, 0, tests[i].to);
+  TCase *tests = clpt_cl_case(suite, "allocators", &cl);
+
+  tcase_add_loop_test(tests, each_call_of_each_operation, 0, KINDS * OPERATIONS);
+  tcase_add_loop_test(tests, what_each_says_and_takes, 0, KINDS);
+  tcase_add_loop_test(tests, flags_reach_the_driver, 0, KINDS);
+  tcase_add_loop_test(tests, each_allocation_of_host_memory_fails, 0, KINDS);
+  tcase_add_loop_test(tests, freed_behind_the_home_queue, 0, KINDS);
+  tcase_add_loop_test(tests, what_devices_need, 0, DEVICES);
+  tcase_add_loop_test(tests, a_context_of_two_devices, 0, 2);
+  tcase_add_loop_test(tests, devices_with_shared_virtual_memory, 0, SVM_DEVICES);
+  tcase_add_loop_test(tests, threads_wait_for_frees_together, 0, 1);
+  tcase_add_loop_test(tests, few_events_stay, 0, 1);
+  tcase_add_loop_test(tests, a_wait_for_frees_that_fails, 0, 2);
 }

@@ -85,14 +85,6 @@ void clpt_cl_go_all(void)
     clpt_cl_go(stops[stop_count - 1]);
 }
 
-cl_device_svm_capabilities clpt_cl_svm(const clpt_cl *cl)
-{
-  cl_device_svm_capabilities capabilities;
-  cl_int code = clGetDeviceInfo(cl->devices[0], CL_DEVICE_SVM_CAPABILITIES, sizeof(capabilities),
-                                &capabilities, NULL);
-  return code ? 0 : capabilities; /* before OpenCL 2.0, the question is unknown */
-}
-
 bool clpt_cl_is(const clpt_cl *cl, const char *platform)
 {
   char name[128] = "";
@@ -104,7 +96,9 @@ bool clpt_cl_is(const clpt_cl *cl, const char *platform)
 
 bool clpt_cl_has(const clpt_cl *cl, clpt_cl_kind kind)
 {
-  return kind == CLPT_BUFFERS || clpt_cl_svm(cl) & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER;
+  cl_device_svm_capabilities svm = 0; /* before OpenCL 2.0, the question is unknown */
+  (void)clGetDeviceInfo(cl->devices[0], CL_DEVICE_SVM_CAPABILITIES, sizeof(svm), &svm, NULL);
+  return kind == CLPT_BUFFERS || svm & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER;
 }
 
 clp_allocator *clpt_cl_allocator(const clpt_cl *cl, clpt_cl_kind kind, cl_command_queue home)

@@ -45,9 +45,6 @@ cl_event clpt_cl_stop(const clpt_cl *cl, cl_command_queue queue);
 void clpt_cl_go(cl_event stop);
 void clpt_cl_go_all(void);
 
-/** What the first device can do with shared virtual memory; 0: nothing. */
-cl_device_svm_capabilities clpt_cl_svm(const clpt_cl *cl);
-
 /** Whether the devices are of the platform with that name. */
 #define CLPT_POCL_PLATFORM   "Portable Computing Language"
 #define CLPT_NVIDIA_PLATFORM "NVIDIA CUDA"
