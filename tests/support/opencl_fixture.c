@@ -72,8 +72,10 @@ cl_event clpt_cl_stop(const clpt_cl *cl, cl_command_queue queue)
 void clpt_cl_go(cl_event stop)
 {
   size_t at = 0;
-  while (stops[at] != stop)
+  while (at < stop_count && stops[at] != stop)
     at++;
+  if (at == stop_count)
+    return; /* it was ended with all others */
   stops[at] = stops[--stop_count];
   clpt_cl_ok(clSetUserEventStatus(stop, CL_COMPLETE));
   clpt_cl_ok(clReleaseEvent(stop));
