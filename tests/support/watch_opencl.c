@@ -178,7 +178,8 @@ static void note_locked(const char *name)
 static bool is_quiet(clpt_cl_call call)
 {
   return call == CLPT_clReleaseContext || call == CLPT_clReleaseCommandQueue ||
-         call == CLPT_clReleaseEvent || call == CLPT_clSVMFree;
+         call == CLPT_clReleaseEvent || call == CLPT_clSVMFree ||
+         call == CLPT_clGetExtensionFunctionAddress;
 }
 
 /* Notes a call. The code with which it shall fail, or CL_SUCCESS to go on. */
