@@ -225,7 +225,7 @@ tests_opencl_test_allocators_LDFLAGS = $(failmalloc_link_flags)
 tests_opencl_test_cl_order_stress_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_loader_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_loader_LDFLAGS = $(AM_LDFLAGS) $(WRAP_LDFLAGS) \
-	-Wl,--wrap=dlopen,--wrap=dlsym,--wrap=dlclose,--wrap=dl_iterate_phdr
+	-Wl,--wrap=dlopen,--wrap=dlsym,--wrap=dl_iterate_phdr
 tests_opencl_test_order_opencl_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_opencl_test_pools_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 endif

@@ -35,7 +35,7 @@ static void setup(void)
   clpt_cl_open(&cl, 1);
   clpt_cl_open(&other, 1);
   clpt_cl_reset();
-  has_svm = clpt_cl_svm(&cl) != 0;
+  has_svm = clpt_cl_has(&cl, CLPT_SVM);
   clpt_ok(clp_cl_immediate_allocator_create(cl.queue, 0, &allocator));
   pool = clpt_pool(allocator);
   buffer = clpt_allocate(pool, BYTES);

@@ -9,7 +9,7 @@
 #include <clpool/opencl.h>
 #include <sched.h>
 
-enum { THREADS = 4, QUEUES = 4, BATCH = 32, ROUNDS = 20, MOST_WORDS = 1024 };
+enum { THREADS = 4, QUEUES = 3, BATCH = 32, ROUNDS = 20, MOST_WORDS = 1024 };
 
 /* Both kinds of memory, with a home stream or without, on an arena or not. */
 enum { HOMES = 2, ARENAS = 2, PASSES = CLPT_CL_KINDS * HOMES * ARENAS };
@@ -22,7 +22,8 @@ static clpt_cl cl;
 static clpt_cl_kind kind;
 static bool has_home, is_pocl;
 static clp_pool *pool;
-static cl_command_queue queues[QUEUES]; /* the second half is out of order */
+static cl_command_queue queues[QUEUES]; /* the last is out of order */
+
 typedef struct tools {
   clpt_worker *worker;
   cl_uint word; /* the last that was written */
@@ -47,26 +48,14 @@ static uint64_t chance(tools *own, uint64_t bound)
 }
 
 /* Between commands of one queue for one buffer, order is its user's affair. */
-static void write_words(tools *own, cl_command_queue queue, clp_buffer *buffer, cl_uint word)
-{
-  const size_t bytes = clp_buffer_size(buffer);
-  MUST(kind == CLPT_SVM ? clEnqueueSVMMemFill(queue, clp_buffer_svm_pointer(buffer), &word,
-                                              sizeof(word), bytes, 0, NULL, NULL)
-                        : clEnqueueFillBuffer(queue, clp_buffer_cl_mem(buffer), &word, sizeof(word),
-                                              0, bytes, 0, NULL, NULL));
-}
-
 static void read_words(tools *own, cl_command_queue queue, clp_buffer *buffer, cl_uint word)
 {
   const size_t bytes = clp_buffer_size(buffer);
-  cl_uint *found = own->reads[own->count].found;
   own->reads[own->count].words = bytes / sizeof(word);
-  own->reads[own->count++].word = word;
+  own->reads[own->count].word = word;
   MUST(clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL));
-  MUST(kind == CLPT_SVM ? clEnqueueSVMMemcpy(queue, CL_FALSE, found, clp_buffer_svm_pointer(buffer),
-                                             bytes, 0, NULL, NULL)
-                        : clEnqueueReadBuffer(queue, clp_buffer_cl_mem(buffer), CL_FALSE, 0, bytes,
-                                              found, 0, NULL, NULL));
+  MUST(clpt_cl_read(queue, kind, clp_buffer_memory(buffer), 0, bytes, CL_FALSE,
+                    own->reads[own->count++].found));
 }
 
 static void check_reads(tools *own)
@@ -102,8 +91,7 @@ static void use_as_cl_mem(tools *own, size_t bytes)
   if (!mem)
     return;
   if (is_pocl)
-    MUST(clEnqueueFillBuffer(queues[0], mem, &own->word, sizeof(own->word), 0, bytes, 0, NULL,
-                             NULL));
+    MUST(clpt_cl_fill(queues[0], kind, (clp_memory)mem, own->word, bytes, NULL));
   else
     pthread_mutex_lock(&clpi_cl_driver_lock);
   MUST(clReleaseMemObject(mem));
@@ -128,7 +116,7 @@ static void use(tools *own, way how)
     return;
   if (how == BOUND)
     MUST(clp_buffer_bind(buffer, queue));
-  write_words(own, queue, buffer, word);
+  MUST(clpt_cl_fill(queue, kind, clp_buffer_memory(buffer), word, bytes, NULL));
   if (how == TWO) {
     wait_for(own, reader, queue);
     MUST(clp_buffer_record_use(buffer, reader));
@@ -161,8 +149,9 @@ START_TEST(blocks_go_round)
   has_home = _i / CLPT_CL_KINDS % HOMES;
   clpt_cl_open(&cl, 1);
   is_pocl = clpt_cl_is(&cl, CLPT_POCL_PLATFORM);
-  for (int i = 0; i < QUEUES; i++)
-    queues[i] = clpt_cl_queue(&cl, i < QUEUES / 2 ? 0 : CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+  queues[0] = cl.queue;
+  queues[1] = cl.other;
+  queues[2] = cl.out_of_order;
   if (clpt_cl_has(&cl, kind)) {
     pool = clpt_cl_pool(&cl, kind, CLP_REUSE_OPPORTUNISTIC | CLP_REUSE_INTERNAL_DEPENDENCIES,
                         has_home ? queues[0] : NULL, _i / CLPT_CL_KINDS / HOMES);
@@ -172,10 +161,6 @@ START_TEST(blocks_go_round)
       sched_yield(); /* cl_mems may come back from a thread of the driver's */
     ck_assert_uint_gt(clpt_stats(pool).hits, 0);
     clp_pool_release(pool);
-  }
-  for (int i = 0; i < QUEUES; i++) {
-    clpt_cl_ok(clFinish(queues[i]));
-    clpt_cl_ok(clReleaseCommandQueue(queues[i]));
   }
   clpt_cl_close(&cl);
 }

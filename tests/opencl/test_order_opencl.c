@@ -19,29 +19,13 @@ static size_t end_count;
 
 /* What is read goes to memory of the device first: to the host's, a driver may copy at once and
  * wait for what is held up. */
-static cl_mem copies;
-static unsigned char *svm_copies;        /* NULL: there is no such memory */
-static uint32_t *reads[CLPT_MOST_READS]; /* where to */
+static clp_buffer *copies[CLPT_CL_KINDS]; /* NULL: there is no such memory */
+static uint32_t *reads[CLPT_MOST_READS];  /* where to */
 static size_t read_count;
 
 static cl_command_queue new_queue(bool out_of_order)
 {
   return clpt_cl_queue(&cl, out_of_order ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0);
-}
-
-static bool open_queues(int variant, clpt_order_setting *out)
-{
-  kind = (clpt_cl_kind)(variant % CLPT_CL_KINDS);
-  read_count = end_count = 0;
-  bool has_home = variant / CLPT_CL_KINDS % HOMES;
-  int orders = variant / CLPT_CL_KINDS / HOMES;
-  if (!clpt_cl_has(&cl, kind))
-    return false;
-  for (int i = 0; i < CLPT_ORDER_STREAMS; i++)
-    out->streams[i] = queues[i] = new_queue(i < 2 && orders >> i & 1);
-  out->allocator = clpt_cl_allocator(&cl, kind, has_home ? queues[CLPT_H] : NULL);
-  out->are_apart = clpt_cl_is(&cl, CLPT_POCL_PLATFORM);
-  return true;
 }
 
 static cl_event marker(cl_command_queue queue)
@@ -66,15 +50,6 @@ static void finish(clp_stream queue)
   clpt_cl_ok(clFinish(queue));
 }
 
-static void fetch(size_t number)
-{
-  size_t at = number * CLPT_ORDER_BYTES;
-  clpt_cl_ok(kind == CLPT_SVM ? clEnqueueSVMMemcpy(cl.queue, CL_TRUE, reads[number],
-                                                   svm_copies + at, CLPT_ORDER_BYTES, 0, NULL, NULL)
-                              : clEnqueueReadBuffer(cl.queue, copies, CL_TRUE, at, CLPT_ORDER_BYTES,
-                                                    reads[number], 0, NULL, NULL));
-}
-
 static void finish_all(void)
 {
   for (int i = 0; i < CLPT_ORDER_STREAMS; i++)
@@ -85,7 +60,8 @@ static void finish_all(void)
     clpt_cl_ok(clReleaseEvent(ends[end_count]));
   }
   for (size_t i = 0; i < read_count; i++)
-    fetch(i);
+    clpt_cl_ok(clpt_cl_read(cl.queue, kind, clp_buffer_memory(copies[kind]), i * CLPT_ORDER_BYTES,
+                            CLPT_ORDER_BYTES, CL_TRUE, reads[i]));
 }
 
 static void close_queues(void)
@@ -93,6 +69,31 @@ static void close_queues(void)
   for (int i = 0; i < CLPT_ORDER_STREAMS; i++)
     if (queues[i])
       clpt_cl_ok(clReleaseCommandQueue(queues[i]));
+  memset(queues, 0, sizeof(queues));
+}
+
+/* What a case that failed has left must not use what is about to go. */
+static void end_failed_case(void)
+{
+  clpt_cl_go_all();
+  read_count = 0;
+  finish_all();
+  close_queues();
+}
+
+static bool open_queues(int variant, clpt_order_setting *out)
+{
+  kind = (clpt_cl_kind)(variant % CLPT_CL_KINDS);
+  bool has_home = variant / CLPT_CL_KINDS % HOMES;
+  int orders = variant / CLPT_CL_KINDS / HOMES;
+  if (!clpt_cl_has(&cl, kind))
+    return false;
+  end_failed_case();
+  for (int i = 0; i < CLPT_ORDER_STREAMS; i++)
+    out->streams[i] = queues[i] = new_queue(i < 2 && orders >> i & 1);
+  out->allocator = clpt_cl_allocator(&cl, kind, has_home ? queues[CLPT_H] : NULL);
+  out->are_apart = clpt_cl_is(&cl, CLPT_POCL_PLATFORM);
+  return true;
 }
 
 /* Commands of one queue that is out of order have it by a barrier: by the last, in PoCL, so that
@@ -141,11 +142,11 @@ static void write_words(clp_stream queue, clp_buffer *buffer, uint32_t word)
 
 static bool read_words(clp_stream queue, clp_buffer *buffer, uint32_t *to)
 {
-  size_t at = read_count * CLPT_ORDER_BYTES;
-  clpt_cl_ok(kind == CLPT_SVM ? clEnqueueSVMMemcpy(queue, CL_FALSE, svm_copies + at,
-                                                   clp_buffer_svm_pointer(buffer), CLPT_ORDER_BYTES,
-                                                   0, NULL, NULL)
-                              : clEnqueueCopyBuffer(queue, clp_buffer_cl_mem(buffer), copies, 0, at,
+  const size_t at = read_count * CLPT_ORDER_BYTES;
+  const clp_memory from = clp_buffer_memory(buffer), copy = clp_buffer_memory(copies[kind]);
+  clpt_cl_ok(kind == CLPT_SVM ? clEnqueueSVMMemcpy(queue, CL_FALSE, (void *)(copy + at),
+                                                   (void *)from, CLPT_ORDER_BYTES, 0, NULL, NULL)
+                              : clEnqueueCopyBuffer(queue, (cl_mem)from, (cl_mem)copy, 0, at,
                                                     CLPT_ORDER_BYTES, 0, NULL, NULL));
   reads[read_count++] = to;
   keep_order(queue);
@@ -180,24 +181,24 @@ static const clpt_order_backend opencl = {.variants = VARIANTS,
 
 static void setup(void)
 {
-  size_t bytes = (size_t)CLPT_MOST_READS * CLPT_ORDER_BYTES;
-  cl_int code;
   clpt_cl_open(&cl, 1);
   clpt_cl_reset();
   /* PoCL's queues do not wait if they are out of order. */
   clpt_cl_pretend_text(NULL, CL_DEVICE_VERSION, "OpenCL 3.0 pretended");
-  copies = clCreateBuffer(cl.context, CL_MEM_READ_WRITE, bytes, NULL, &code);
-  clpt_cl_ok(code);
-  if (clpt_cl_has(&cl, CLPT_SVM))
-    svm_copies = clSVMAlloc(cl.context, CL_MEM_READ_WRITE, bytes, 0);
+  for (clpt_cl_kind i = CLPT_BUFFERS; i < CLPT_CL_KINDS; i++)
+    if (clpt_cl_has(&cl, i)) {
+      clp_pool *pool = clpt_cl_pool(&cl, i, 0, NULL, false);
+      copies[i] = clpt_allocate(pool, (size_t)CLPT_MOST_READS * CLPT_ORDER_BYTES);
+      clp_pool_release(pool);
+    }
 }
 
 static void teardown(void)
 {
-  clpt_cl_ok(clReleaseMemObject(copies));
-  if (svm_copies)
-    clSVMFree(cl.context, svm_copies);
-  svm_copies = NULL;
+  end_failed_case();
+  for (int i = 0; i < CLPT_CL_KINDS; i++)
+    clpt_ok(clp_buffer_release(copies[i]));
+  memset(copies, 0, sizeof(copies));
   clpt_cl_reset();
   clpt_cl_close(&cl);
 }
@@ -249,7 +250,8 @@ START_TEST(the_next_owner_comes_after_the_stale_write)
                                  : allocate_on(pool, cl.out_of_order),
              *fresh;
   cl_event stop = clpt_cl_stop(&cl, NULL);
-  clpt_cl_fill(cl.out_of_order, kind, clp_buffer_memory(stale), STALE, CLPT_ORDER_BYTES, &stop);
+  clpt_cl_ok(clpt_cl_fill(cl.out_of_order, kind, clp_buffer_memory(stale), STALE, CLPT_ORDER_BYTES,
+                          &stop));
   if (owner == 0) {
     clpt_ok(clp_buffer_release(stale));
     fresh = clpt_allocate(pool, CLPT_ORDER_BYTES);

@@ -72,8 +72,10 @@ cl_event clpt_cl_stop(const clpt_cl *cl, cl_command_queue queue)
 void clpt_cl_go(cl_event stop)
 {
   size_t at = 0;
-  while (stops[at] != stop)
+  while (at < stop_count && stops[at] != stop)
     at++;
+  if (at == stop_count)
+    return; /* it was ended with all others */
   stops[at] = stops[--stop_count];
   clpt_cl_ok(clSetUserEventStatus(stop, CL_COMPLETE));
   clpt_cl_ok(clReleaseEvent(stop));
@@ -83,14 +85,6 @@ void clpt_cl_go_all(void)
 {
   while (stop_count > 0)
     clpt_cl_go(stops[stop_count - 1]);
-}
-
-cl_device_svm_capabilities clpt_cl_svm(const clpt_cl *cl)
-{
-  cl_device_svm_capabilities capabilities;
-  cl_int code = clGetDeviceInfo(cl->devices[0], CL_DEVICE_SVM_CAPABILITIES, sizeof(capabilities),
-                                &capabilities, NULL);
-  return code ? 0 : capabilities; /* before OpenCL 2.0, the question is unknown */
 }
 
 bool clpt_cl_is(const clpt_cl *cl, const char *platform)
@@ -104,7 +98,9 @@ bool clpt_cl_is(const clpt_cl *cl, const char *platform)
 
 bool clpt_cl_has(const clpt_cl *cl, clpt_cl_kind kind)
 {
-  return kind == CLPT_BUFFERS || clpt_cl_svm(cl) & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER;
+  cl_device_svm_capabilities svm = 0; /* before OpenCL 2.0, the question is unknown */
+  (void)clGetDeviceInfo(cl->devices[0], CL_DEVICE_SVM_CAPABILITIES, sizeof(svm), &svm, NULL);
+  return kind == CLPT_BUFFERS || svm & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER;
 }
 
 clp_allocator *clpt_cl_allocator(const clpt_cl *cl, clpt_cl_kind kind, cl_command_queue home)
@@ -135,14 +131,23 @@ clp_pool *clpt_cl_pool(const clpt_cl *cl, clpt_cl_kind kind, unsigned reuse_flag
   return pool;
 }
 
-void clpt_cl_fill(cl_command_queue queue, clpt_cl_kind kind, clp_memory memory, cl_uint word,
-                  size_t bytes, const cl_event *after)
+cl_int clpt_cl_fill(cl_command_queue queue, clpt_cl_kind kind, clp_memory memory, cl_uint word,
+                    size_t bytes, const cl_event *after)
 {
   bytes -= bytes % sizeof(word);
-  clpt_cl_ok(kind == CLPT_SVM ? clEnqueueSVMMemFill(queue, (void *)memory, &word, sizeof(word),
-                                                    bytes, after != NULL, after, NULL)
-                              : clEnqueueFillBuffer(queue, (cl_mem)memory, &word, sizeof(word), 0,
-                                                    bytes, after != NULL, after, NULL));
+  return kind == CLPT_SVM ? clEnqueueSVMMemFill(queue, (void *)memory, &word, sizeof(word), bytes,
+                                                after != NULL, after, NULL)
+                          : clEnqueueFillBuffer(queue, (cl_mem)memory, &word, sizeof(word), 0,
+                                                bytes, after != NULL, after, NULL);
+}
+
+cl_int clpt_cl_read(cl_command_queue queue, clpt_cl_kind kind, clp_memory memory, size_t offset,
+                    size_t bytes, cl_bool at_once, void *to)
+{
+  return kind == CLPT_SVM ? clEnqueueSVMMemcpy(queue, at_once, to, (void *)(memory + offset), bytes,
+                                               0, NULL, NULL)
+                          : clEnqueueReadBuffer(queue, (cl_mem)memory, at_once, offset, bytes, to,
+                                                0, NULL, NULL);
 }
 
 void clpt_cl_assert_filled(cl_command_queue queue, clpt_cl_kind kind, clp_memory memory,
@@ -151,10 +156,7 @@ void clpt_cl_assert_filled(cl_command_queue queue, clpt_cl_kind kind, clp_memory
   cl_uint *found = malloc(bytes);
   ck_assert_ptr_nonnull(found);
   clpt_cl_ok(clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL));
-  clpt_cl_ok(
-      kind == CLPT_SVM
-          ? clEnqueueSVMMemcpy(queue, CL_TRUE, found, (void *)memory, bytes, 0, NULL, NULL)
-          : clEnqueueReadBuffer(queue, (cl_mem)memory, CL_TRUE, 0, bytes, found, 0, NULL, NULL));
+  clpt_cl_ok(clpt_cl_read(queue, kind, memory, 0, bytes, CL_TRUE, found));
   for (size_t i = 0; i < bytes / sizeof(word); i++)
     ck_assert_uint_eq(found[i], word);
   free(found);
@@ -168,8 +170,8 @@ static clpt_cl_kind kind_of(const clp_buffer *buffer)
 
 void clpt_cl_fill_buffer(cl_command_queue queue, clp_buffer *buffer, cl_uint word)
 {
-  clpt_cl_fill(queue, kind_of(buffer), clp_buffer_memory(buffer), word, clp_buffer_size(buffer),
-               NULL);
+  clpt_cl_ok(clpt_cl_fill(queue, kind_of(buffer), clp_buffer_memory(buffer), word,
+                          clp_buffer_size(buffer), NULL));
 }
 
 void clpt_cl_assert_buffer(cl_command_queue queue, clp_buffer *buffer, cl_uint word)

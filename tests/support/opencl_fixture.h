@@ -45,9 +45,6 @@ cl_event clpt_cl_stop(const clpt_cl *cl, cl_command_queue queue);
 void clpt_cl_go(cl_event stop);
 void clpt_cl_go_all(void);
 
-/** What the first device can do with shared virtual memory; 0: nothing. */
-cl_device_svm_capabilities clpt_cl_svm(const clpt_cl *cl);
-
 /** Whether the devices are of the platform with that name. */
 #define CLPT_POCL_PLATFORM   "Portable Computing Language"
 #define CLPT_NVIDIA_PLATFORM "NVIDIA CUDA"
@@ -65,16 +62,18 @@ clp_allocator *clpt_cl_allocator(const clpt_cl *cl, clpt_cl_kind kind, cl_comman
 clp_pool *clpt_cl_pool(const clpt_cl *cl, clpt_cl_kind kind, unsigned reuse_flags,
                        cl_command_queue home, bool on_arena);
 
-/** Fills memory with a word, after an event (NULL: none). Waits for nothing: the queue orders it.
- */
-void clpt_cl_fill(cl_command_queue queue, clpt_cl_kind kind, clp_memory memory, cl_uint word,
-                  size_t bytes, const cl_event *after);
+/** Fills memory with a word, after an event (NULL: none); reads it, from an offset on, at once or
+ * later. Returns OpenCL's code. */
+cl_int clpt_cl_fill(cl_command_queue queue, clpt_cl_kind kind, clp_memory memory, cl_uint word,
+                    size_t bytes, const cl_event *after);
+cl_int clpt_cl_read(cl_command_queue queue, clpt_cl_kind kind, clp_memory memory, size_t offset,
+                    size_t bytes, cl_bool at_once, void *to);
 
 /** Asserts that memory is filled so; waits for the queue, which may be out of order. */
 void clpt_cl_assert_filled(cl_command_queue queue, clpt_cl_kind kind, clp_memory memory,
                            cl_uint word, size_t bytes);
 
-/** The same for all of a buffer that was asked for. */
+/** The same for all of a buffer that was asked for; to fill it waits for nothing. */
 void clpt_cl_fill_buffer(cl_command_queue queue, clp_buffer *buffer, cl_uint word);
 void clpt_cl_assert_buffer(cl_command_queue queue, clp_buffer *buffer, cl_uint word);
 

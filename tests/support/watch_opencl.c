@@ -2,6 +2,7 @@
 #include "watch_opencl.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <unistd.h>
 
 enum { MOST_PRETENCES = 16, MOST_PRETENDED_BYTES = 64, MOST_TRACE = 8192, MOST_TURNS = 20000 };
@@ -168,19 +169,17 @@ static cl_int due_locked(clpt_cl_call call, planned_failure *failure)
 
 static void note_locked(const char *name)
 {
-  size_t length = strlen(name);
-  if (watch.trace_length + length + 2 > MOST_TRACE)
-    return;
-  memcpy(watch.trace + watch.trace_length, name, length);
-  watch.trace_length += length + 1;
-  watch.trace[watch.trace_length - 1] = ' ';
+  const size_t room = MOST_TRACE - watch.trace_length;
+  const size_t length = (size_t)snprintf(watch.trace + watch.trace_length, room, "%s ", name);
+  watch.trace_length += length < room ? length : 0;
 }
 
 /* Nobody hears that it failed. */
 static bool is_quiet(clpt_cl_call call)
 {
   return call == CLPT_clReleaseContext || call == CLPT_clReleaseCommandQueue ||
-         call == CLPT_clReleaseEvent || call == CLPT_clSVMFree;
+         call == CLPT_clReleaseEvent || call == CLPT_clSVMFree ||
+         call == CLPT_clGetExtensionFunctionAddress;
 }
 
 /* Notes a call. The code with which it shall fail, or CL_SUCCESS to go on. */
