@@ -68,11 +68,9 @@ tests_libclptest_a_SOURCES = \
 	tests/support/failmalloc.c tests/support/failmalloc.h \
 	tests/support/host_failures.c tests/support/host_failures.h \
 	tests/support/instrumented.h \
-	tests/support/ladder.c tests/support/ladder.h \
 	tests/support/late_arena.c tests/support/late_arena.h \
 	tests/support/late_device.c tests/support/late_device.h \
 	tests/support/late_rig.c tests/support/late_rig.h \
-	tests/support/one_block.c tests/support/one_block.h \
 	tests/support/order_cases.h tests/support/order_suite.c tests/support/order_suite.h \
 	tests/support/other_process.c tests/support/other_process.h \
 	tests/support/pools.c tests/support/pools.h \
@@ -137,9 +135,8 @@ tests_api_test_hook_SOURCES = tests/api/test_hook.c tests/api/hook_registration.
 	tests/api/hook_threads.c
 tests_api_test_hook_LDFLAGS = $(failmalloc_link_flags)
 tests_api_test_pool_SOURCES = tests/api/test_pool.c tests/api/pool_defaults.c \
-	tests/api/pool_held.c tests/api/pool_host_memory.c tests/api/pool_idle.c \
-	tests/api/pool_out_of_memory.c tests/api/pool_peaks.c \
-	tests/api/pool_streams.c tests/api/pool_try.c
+	tests/api/pool_held.c tests/api/pool_idle.c tests/api/pool_out_of_memory.c \
+	tests/api/pool_peaks.c tests/api/pool_streams.c tests/api/pool_try.c
 tests_api_test_pool_LDFLAGS = $(failmalloc_link_flags)
 # Those of status.h, bin.h, bytes.h and log.h.
 tests_api_test_status_SOURCES = tests/api/test_status.c tests/api/bin.c tests/api/bytes.c \

@@ -48,7 +48,6 @@ END_TEST
 static void check_size(unsigned b, size_t size)
 {
   size_t bin = clp_bin_number(b, size), bytes = clp_bin_size(b, bin);
-
   ck_assert_msg(bytes >= size && clp_bin_number(b, bytes) == bin && bytes - size <= size >> b &&
                     (bytes == SIZE_MAX || clp_bin_number(b, bytes + 1) > bin) &&
                     clp_bin_number(b, size - 1) <= bin,
@@ -59,7 +58,6 @@ START_TEST(a_block_has_the_largest_size_of_its_bin)
 {
   unsigned b = (unsigned)_i;
   size_t last = clp_bin_number(b, SIZE_MAX), step = last / 4096 + 1;
-
   for (size_t size = 1; size < clpt_iterations(5000); size++)
     check_size(b, size);
   for (unsigned k = 1; k < SIZE_BITS; k++)
@@ -77,7 +75,6 @@ END_TEST
 START_TEST(too_many_leading_bits_give_0)
 {
   static const unsigned too_many[] = {CLP_MAX_LEADING_BITS + 1, 31, 32, 63, 64, 65, UINT32_MAX};
-
   for (size_t i = 0; i < sizeof(too_many) / sizeof(too_many[0]); i++) {
     ck_assert_uint_eq(clp_bin_number(too_many[i], 12345), 0);
     ck_assert_uint_eq(clp_bin_size(too_many[i], 12345), 0);

@@ -49,7 +49,6 @@ static const char refused[] =
 START_TEST(sizes_are_read)
 {
   size_t bytes = 77;
-
   for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
     clpt_ok_quietly(clp_bytes_parse(sizes[i].text, sizes[i].whole, &bytes));
     ck_assert_msg(bytes == sizes[i].bytes, "%s of %zu gave %zu", sizes[i].text, sizes[i].whole,
@@ -62,7 +61,6 @@ START_TEST(the_largest_size_is_read_and_one_more_is_too_large)
 {
   size_t bytes = 77;
   char text[64];
-
   snprintf(text, sizeof(text), "%zu", SIZE_MAX);
   clpt_ok(clp_bytes_parse(text, 0, &bytes));
   ck_assert_uint_eq(bytes, SIZE_MAX);

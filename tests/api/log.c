@@ -75,7 +75,6 @@ END_TEST
 START_TEST(memory_lost_at_a_pools_end_is_an_error)
 {
   clpt_rig rig;
-
   clp_set_log(keep, &kept);
   for (unsigned failures = 1; failures <= 100; failures += 99) {
     clpt_rig_start(&rig);
@@ -98,28 +97,19 @@ END_TEST
 /* Two callbacks take turns, each with user data of its own. */
 static atomic_uint delivered[2], mixed_up;
 
-static void receive(unsigned own, void *user_data)
-{
-  atomic_fetch_add(&delivered[own], 1);
-  atomic_fetch_add(&mixed_up, user_data != &delivered[own]);
-}
-
-static void receive_0(clp_log_level level, const char *message, void *user_data)
-{
-  (void)level, (void)message;
-  receive(0, user_data);
-}
-
-static void receive_1(clp_log_level level, const char *message, void *user_data)
-{
-  (void)level, (void)message;
-  receive(1, user_data);
-}
+#define RECEIVE(own)                                                                               \
+  static void receive_##own(clp_log_level level, const char *message, void *user_data)             \
+  {                                                                                                \
+    (void)level, (void)message;                                                                    \
+    atomic_fetch_add(&delivered[own], 1);                                                          \
+    atomic_fetch_add(&mixed_up, user_data != &delivered[own]);                                     \
+  }
+RECEIVE(0)
+RECEIVE(1)
 
 static void cause_warnings(clpt_worker *self)
 {
   clp_pool *pool = NULL;
-
   for (unsigned round = 0; round < self->rounds; round++) {
     if (self->number == 0)
       clp_set_log(round % 2 ? receive_1 : receive_0, &delivered[round % 2]);
@@ -133,7 +123,6 @@ START_TEST(messages_reach_a_callback_with_its_own_user_data)
   static const clpt_work work[] = {cause_warnings};
   static clpt_workers workers;
   unsigned rounds = clpt_iterations(2000) + 2;
-
   clp_set_log(receive_0, &delivered[0]);
   clpt_workers_start(&workers, 8, work, 1, rounds, NULL);
   clpt_workers_join(&workers);

@@ -4,8 +4,8 @@
 #include "support/suite.h"
 #include "support/workers.h"
 
+#include <pthread.h>
 #include <sched.h>
-#include <semaphore.h>
 #include <stdint.h>
 
 enum { HELD = 5, BYTES = 100, ROUNDED = 103 };
@@ -17,7 +17,6 @@ static bool take_and_release(clp_pool *pool, size_t bytes, size_t blocks)
 {
   clp_buffer *buffers[HELD];
   bool ok = true;
-
   for (size_t i = 0; i < blocks; i++)
     ok = clp_pool_allocate(pool, bytes, &buffers[i]) == CLP_SUCCESS && ok;
   for (size_t i = 0; i < blocks; i++)
@@ -29,37 +28,33 @@ static bool take_and_release(clp_pool *pool, size_t bytes, size_t blocks)
 typedef struct sleeper {
   size_t bytes, blocks;
   pthread_t thread;
-  sem_t done, may_end;
+  pthread_barrier_t turn;
 } sleeper;
 
 static void *hold_and_sleep(void *argument)
 {
   sleeper *self = argument;
   bool ok = take_and_release(rig.pool, self->bytes, self->blocks);
-
-  (void)sem_post(&self->done);
-  (void)sem_wait(&self->may_end);
+  (void)pthread_barrier_wait(&self->turn);
+  (void)pthread_barrier_wait(&self->turn);
   return ok ? NULL : self;
 }
 
 static void start_sleeper(sleeper *self, size_t bytes, size_t blocks)
 {
   *self = (sleeper){.bytes = bytes, .blocks = blocks};
-  (void)sem_init(&self->done, 0, 0);
-  (void)sem_init(&self->may_end, 0, 0);
+  ck_assert_int_eq(pthread_barrier_init(&self->turn, NULL, 2), 0);
   ck_assert_int_eq(pthread_create(&self->thread, NULL, hold_and_sleep, self), 0);
-  (void)sem_wait(&self->done);
+  (void)pthread_barrier_wait(&self->turn);
 }
 
 static void end_sleeper(sleeper *self)
 {
   void *wrong;
-
-  (void)sem_post(&self->may_end);
+  (void)pthread_barrier_wait(&self->turn);
   ck_assert_int_eq(pthread_join(self->thread, &wrong), 0);
   ck_assert_ptr_null(wrong);
-  (void)sem_destroy(&self->done);
-  (void)sem_destroy(&self->may_end);
+  (void)pthread_barrier_destroy(&self->turn);
 }
 
 /* --- who finds its blocks --- */
@@ -72,7 +67,6 @@ static const size_t left[CALLS] = {0, 2, 0, 3, 3, 2, HELD};
 static void call(int which)
 {
   clp_pool *pool = which == RUN_OUT_ELSEWHERE ? clpt_pool(rig.allocator) : rig.pool;
-
   if (which == FREE)
     clpt_ok(clp_pool_free_held(pool));
   else if (which == TRIM)
@@ -94,7 +88,6 @@ START_TEST(every_call_finds_what_another_thread_holds)
 {
   int which = _i % CALLS;
   sleeper other;
-
   clpt_rig_start(&rig);
   start_sleeper(&other, BYTES, HELD);
   if (_i >= CALLS)
@@ -114,7 +107,6 @@ END_TEST
 START_TEST(what_was_released_last_goes_last)
 {
   sleeper first, second;
-
   clpt_rig_start(&rig);
   clp_buffer *buffer = clpt_allocate(rig.pool, 1000);
   if (_i == 0)
@@ -142,7 +134,6 @@ END_TEST
 static void *try_to_allocate(void *pool)
 {
   clp_buffer *buffer = NULL;
-
   (void)(take_and_release(pool, 0, 1) && clp_pool_try_allocate(pool, BYTES, &buffer));
   return buffer;
 }
@@ -151,7 +142,6 @@ static void *try_to_allocate(void *pool)
 START_TEST(threads_one_after_another_need_the_blocks_of_one)
 {
   enum { SIZES = 7, BLOCKS = 3 };
-
   clpt_rig_start(&rig);
   for (unsigned i = 0; i < SIZES * clpt_iterations(300); i++) {
     sleeper passer;
@@ -175,7 +165,6 @@ static pthread_barrier_t meeting;
 static void use_beside_many(clpt_worker *self)
 {
   clp_buffer *blocks[BLOCKS] = {NULL};
-
   for (unsigned round = 0; round < self->rounds; round++) {
     for (size_t i = 0; i < BLOCKS; i++)
       clpt_note_failure(self, "allocate", clp_pool_allocate(rig.pool, BYTES, &blocks[i]));
@@ -190,7 +179,6 @@ START_TEST(a_hundred_threads_share_a_pool_at_once_and_again)
 {
   static const clpt_work work[] = {use_beside_many};
   static clpt_workers workers;
-
   clpt_rig_start(&rig);
   ck_assert_int_eq(pthread_barrier_init(&meeting, NULL, MANY), 0);
   for (unsigned wave = 1; wave <= 2; wave++) {

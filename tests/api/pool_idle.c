@@ -60,7 +60,7 @@ START_TEST(beyond_hold_bytes_the_least_recently_used_go)
 END_TEST
 
 /* Each letter: a allocates a large block, r releases it, s allocates and releases a small one, i
- * frees what is idle, l what has been idle for long. */
+ * frees what is idle, m so many times, l what has been idle for long. */
 static const struct {
   const char *calls;
   bool is_kept[PLACES]; /* the large block's memory */
@@ -72,6 +72,7 @@ static const struct {
     {"arisi", {false, true}}, /* an arena carves the small block there */
     {"ia", {true, true}},      {"iari", {true, true}},
     {"iarii", {false, false}}, {"arliiii", {false, false}},
+    {"mari", {true, true}},    {"marii", {false, false}},
 };
 enum { IDLES = sizeof(idles) / sizeof(idles[0]) };
 
@@ -87,8 +88,8 @@ START_TEST(what_nobody_used_since_the_call_before_goes)
       clpt_ok(clp_buffer_release(buffer));
     else if (*call == 's')
       clpt_hold(pool, 100, 1);
-    else
-      clpt_ok(clp_pool_trim_idle(pool, *call == 'i' ? 0 : LONG_AGO));
+    for (int i = *call == 'm' ? 20 : *call == 'i' || *call == 'l'; i > 0; i--)
+      clpt_ok(clp_pool_trim_idle(pool, *call == 'l' ? LONG_AGO : 0));
     buffer = *call == 'r' ? NULL : buffer;
   }
   ck_assert_int_eq(device.live_bytes >= LARGE, idles[_i / PLACES].is_kept[_i % PLACES]);

@@ -1,19 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* Blocks that go from thread to thread, and the peaks that the pool reports. */
+/* What threads that use the same bin take from the device, and the peaks that the pool reports,
+ * beside what the threads count for themselves.
+ *
+ * A thread counts a block as wanted from before it asks for it until after its release, and as used
+ * from after it got it until before its release. So at any moment the pool has no fewer blocks in
+ * use than are used, and no more than are wanted. */
 #include "support/pools.h"
 #include "support/suite.h"
 #include "support/workers.h"
 
 #include <sched.h>
+#include <stdio.h>
 
-enum { BYTES = 65535 /* a bin's size */, PLACES = 32 };
+enum { BYTES = 65535 /* a bin's size */, MOST_BLOCKS = 256, PLACES = 32 };
+
+typedef struct tally {
+  atomic_size_t now, peak; /* blocks */
+} tally;
 
 static clp_allocator *allocator;
 static clp_pool *pool;
-static _Atomic(clp_buffer *) places[PLACES];
+static unsigned threads, most_blocks; /* most_blocks: of each thread */
+static tally wanted, used;
+static _Atomic(clp_buffer *) places[PLACES]; /* blocks on their way from thread to thread */
 
 static void setup(void)
 {
+  wanted = used = (tally){0};
   clpt_ok(clp_simulated_allocator_create(0, &allocator));
   pool = clpt_pool(allocator);
 }
@@ -25,6 +38,85 @@ static void teardown(void)
   clp_allocator_release(allocator);
 }
 
+/* Relaxed, so that no thread waits for another one's memory because of the counts. */
+static void add(tally *it)
+{
+  size_t now = atomic_fetch_add_explicit(&it->now, 1, memory_order_relaxed) + 1;
+  size_t peak = atomic_load_explicit(&it->peak, memory_order_relaxed);
+  while (now > peak && !atomic_compare_exchange_weak_explicit(
+                           &it->peak, &peak, now, memory_order_relaxed, memory_order_relaxed))
+    ;
+}
+
+static clp_buffer *take(clpt_worker *self)
+{
+  clp_buffer *buffer = NULL;
+  add(&wanted);
+  clpt_note_failure(self, "allocate", clp_pool_allocate(pool, BYTES, &buffer));
+  add(&used);
+  return buffer;
+}
+
+static void give(clpt_worker *self, clp_buffer *buffer)
+{
+  atomic_fetch_sub_explicit(&used.now, 1, memory_order_relaxed);
+  clpt_note_failure(self, "release", clp_buffer_release(buffer));
+  atomic_fetch_sub_explicit(&wanted.now, 1, memory_order_relaxed);
+}
+
+static void run(clpt_work work, unsigned count, unsigned blocks, unsigned rounds)
+{
+  static clpt_workers workers;
+  threads = count;
+  most_blocks = blocks;
+  clpt_workers_start(&workers, threads, &work, 1, rounds, NULL);
+  clpt_workers_join(&workers);
+}
+
+/* The active peak is right within 7 %, or a block. The managed one is at most a tenth, and a block,
+ * above what was wanted. */
+static void check_peaks(void)
+{
+  size_t least = used.peak * BYTES, most = wanted.peak * BYTES;
+  clp_pool_stats stats = clpt_stats(pool);
+  printf("%u threads of up to %u blocks: used %zu, wanted %zu at once; the pool says %zu, and took "
+         "%zu\n",
+         threads, most_blocks, used.peak, wanted.peak, stats.peak_active_bytes / BYTES,
+         stats.peak_managed_bytes / BYTES);
+  ck_assert_uint_ge(stats.peak_active_bytes + BYTES + least / 100 * 7, least);
+  ck_assert_uint_le(stats.peak_active_bytes, most + BYTES + most / 100 * 7);
+  ck_assert_uint_ge(stats.peak_managed_bytes, least);
+  ck_assert_uint_le(stats.peak_managed_bytes, most + most / 10 + BYTES);
+  if (threads == 1)
+    ck_assert(stats.peak_active_bytes == least && stats.peak_managed_bytes == least);
+}
+
+static void rise_and_fall(clpt_worker *self)
+{
+  clp_buffer *blocks[MOST_BLOCKS] = {NULL};
+  for (unsigned round = 0; round < self->rounds; round++) {
+    size_t count = 1 + (size_t)clpt_chance_below(&self->chance, most_blocks);
+    for (size_t i = 0; i < count; i++)
+      blocks[i] = take(self);
+    if (clpt_chance_below(&self->chance, 4) == 0)
+      (void)sched_yield(); /* so that others rise and fall meanwhile, also on one processor */
+    for (size_t i = 0; i < count; i++)
+      give(self, blocks[i]);
+  }
+}
+
+static const unsigned crowds[][3] = {/* threads, blocks, rounds */
+                                     {1, 16, 2000}, {2, 16, 8000}, {8, 16, 2000}, {16, 16, 1000},
+                                     {2, 256, 500}, {4, 256, 500}, {16, 256, 125}};
+enum { CROWDS = sizeof(crowds) / sizeof(crowds[0]) };
+
+START_TEST(threads_at_once_take_little_more_than_they_use)
+{
+  run(rise_and_fall, crowds[_i][0], crowds[_i][1], clpt_iterations(crowds[_i][2]));
+  check_peaks();
+}
+END_TEST
+
 /* Half of the threads put blocks into places, the other half takes them out of there. */
 static void put_or_take(clpt_worker *self)
 {
@@ -32,7 +124,7 @@ static void put_or_take(clpt_worker *self)
     _Atomic(clp_buffer *) *place = &places[i % PLACES];
     clp_buffer *block = NULL, *none = NULL;
     if (self->number % 2 == 0) {
-      clpt_note_failure(self, "allocate", clp_pool_allocate(pool, BYTES, &block));
+      block = take(self);
       while (block && !atomic_compare_exchange_weak(place, &none, block)) {
         none = NULL;
         (void)sched_yield();
@@ -40,22 +132,18 @@ static void put_or_take(clpt_worker *self)
     } else {
       while (!(block = atomic_exchange(place, NULL)))
         (void)sched_yield();
-      clpt_note_failure(self, "release", clp_buffer_release(block));
+      give(self, block);
     }
   }
 }
 
-/* The pool may take no new one, and has one more than are in use when a thread asks for one. */
-START_TEST(a_block_that_another_thread_holds_is_found)
+/* One more than are in use when a thread asks for one. They move from thread to thread, and no new
+ * one is allowed. */
+START_TEST(whatever_the_limit_a_block_that_is_held_is_found)
 {
-  static const clpt_work work[] = {put_or_take};
-  static clpt_workers workers;
-  unsigned threads = 1u << _i;
-
-  clpt_hold(pool, BYTES, PLACES + threads);
+  clpt_hold(pool, BYTES, PLACES + (1u << _i));
   clpt_ok(clp_pool_set_limit(pool, 1));
-  clpt_workers_start(&workers, threads, work, 1, clpt_iterations(20000), NULL);
-  clpt_workers_join(&workers);
+  run(put_or_take, 1u << _i, 0, clpt_iterations(20000));
   ck_assert_uint_eq(clpt_stats(pool).misses, PLACES + threads);
 }
 END_TEST
@@ -72,7 +160,6 @@ typedef struct lot {
 static void *take_lot(void *argument)
 {
   lot *it = argument;
-
   for (size_t i = 0; i < FEW; i++)
     clpt_ok(clp_pool_allocate(pool, it->bytes, &it->few[i]));
   return NULL;
@@ -90,7 +177,6 @@ START_TEST(a_short_peak_is_reported)
 {
   lot large = {.bytes = 1000}, small = {.bytes = 900};
   clp_buffer *handed;
-
   take_lot(&large);
   if (_i == 0)
     take_lot(&small);
@@ -122,6 +208,7 @@ CLPT_SUITE("peaks")
 {
   TCase *tests = clpt_case(suite, "peaks");
   tcase_add_checked_fixture(tests, setup, teardown);
-  tcase_add_loop_test(tests, a_block_that_another_thread_holds_is_found, 1, 5);
+  tcase_add_loop_test(tests, threads_at_once_take_little_more_than_they_use, 0, CROWDS);
+  tcase_add_loop_test(tests, whatever_the_limit_a_block_that_is_held_is_found, 1, 5);
   tcase_add_loop_test(tests, a_short_peak_is_reported, 0, 3);
 }

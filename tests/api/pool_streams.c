@@ -33,7 +33,6 @@ typedef struct forgetter {
 static void *give_up(void *argument)
 {
   forgetter *self = argument;
-
   self->status = clp_pool_forget_stream(rig.pool, rig.s);
   clpt_late_stream_destroy(&rig.device, rig.s);
   atomic_store(&self->has_ended, true);
@@ -44,7 +43,6 @@ static void *give_up(void *argument)
 static void meet(clpt_late_device *device, clpt_late_call call)
 {
   forgetter *self = device->on_call_data;
-
   if (self == NULL || call != self->call || !atomic_exchange(&self->is_armed, false))
     return;
   if (pthread_create(&self->thread, NULL, give_up, self) != 0)
@@ -76,7 +74,6 @@ START_TEST(calls_with_a_stream_are_over_before_it_is_forgotten)
   bool is_shared = _i >= MEETINGS; /* t used the buffer, too */
   int i = _i % MEETINGS;
   forgetter self = {.call = meetings[i].call, .is_armed = true};
-
   clpt_late_rig_start_freeing(&rig, CLPT_REUSE_EITHER, meetings[i].freeing);
   rig.device.streams.reuse_addresses = true;
   clp_buffer *buffer = clpt_late_take(&rig, rig.s);
@@ -124,7 +121,6 @@ START_TEST(the_stream_of_a_call_is_busy_in_its_callbacks)
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
   clp_hook hook = {.struct_size = sizeof(hook), .name = "h", .malloc_preprocess = forget_in_hook};
   clp_buffer *buffer = NULL;
-
   options.on_out_of_memory = forget_both;
   clpt_late_init(&rig.device);
   rig.home = NULL;
@@ -145,7 +141,71 @@ START_TEST(the_stream_of_a_call_is_busy_in_its_callbacks)
 }
 END_TEST
 
+static clp_status answer;
+
+static clp_status forget(void *self, clp_stream stream)
+{
+  (void)self;
+  ck_assert_ptr_eq(stream, rig.s);
+  return answer;
+}
+
+START_TEST(the_allocator_forgets_the_stream_too)
+{
+  clpt_late_init(&rig.device);
+  rig.device.ops.forget_stream = forget;
+  rig.home = NULL;
+  clpt_late_rig_start_on(&rig, NULL);
+  clpt_late_hold(&rig, rig.s);
+  answer = CLP_BACKEND_ERROR;
+  clpt_fails(CLP_BACKEND_ERROR, clp_pool_forget_stream(rig.pool, rig.s));
+  clpt_message_has("late-device");
+  answer = CLP_SUCCESS;
+  clpt_late_end_stream(&rig);
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
 /* --- calls that fail --- */
+
+static void start_with_home(void)
+{
+  rig.device.ops.allocate_uses_home = true;
+  rig.home = clpt_late_stream_new(&rig.device);
+  clpt_late_rig_start_on(&rig, NULL);
+}
+
+/* New memory that the home stream touches: which calls fail, and what comes of it. */
+static const struct {
+  unsigned failing, times;
+  clp_status how, status;
+} failures[] = {
+    {1u << CLPT_LATE_STREAM_WAIT, 1, CLP_NOT_SUPPORTED, CLP_SUCCESS}, /* the host waits */
+    {1u << CLPT_LATE_STREAM_WAIT | 1u << CLPT_LATE_HOST_WAIT, 2, CLP_NOT_SUPPORTED,
+     CLP_NOT_SUPPORTED},
+    {1u << CLPT_LATE_STREAM_WAIT, 1, CLP_BACKEND_ERROR, CLP_BACKEND_ERROR},
+    {1u << CLPT_LATE_MARK_CREATE, 1, CLP_BACKEND_ERROR, CLP_BACKEND_ERROR}};
+
+START_TEST(new_memory_that_cannot_be_waited_for_is_given_back)
+{
+  clp_status status = failures[_i].status;
+  clp_buffer *buffer;
+  clpt_late_init(&rig.device);
+  start_with_home();
+  clpt_late_run_all(&rig.device);
+  fail_once(0, failures[_i].how);
+  rig.device.failing = failures[_i].failing;
+  rig.device.fault.count = failures[_i].times;
+  (void)clp_set_last_error(CLP_BUSY, 0, "from before");
+  ck_assert_int_eq(clp_pool_allocate_on(rig.pool, CLPT_LATE_BYTES, rig.s, &buffer), status);
+  ck_assert_int_eq(clp_last_error()->status, status ? status : CLP_BUSY);
+  rig.device.failing = 0;
+  ck_assert_uint_eq(rig.device.live_blocks, !status);
+  ck_assert_uint_eq(clpt_stats(rig.pool).active_blocks, !status);
+  clpt_ok(clp_buffer_release_on(buffer, rig.s));
+  clpt_late_rig_end(&rig);
+}
+END_TEST
 
 /* A free that does its work and says that it failed. */
 static clp_status (*real_free)(void *self, clp_memory memory, size_t bytes);
@@ -166,13 +226,10 @@ START_TEST(new_memory_that_cannot_be_given_back_is_for_the_log)
 {
   char message[512] = "";
   clp_buffer *buffer;
-
   clpt_late_init(&rig.device);
-  rig.device.ops.allocate_uses_home = true;
   real_free = rig.device.ops.free;
   rig.device.ops.free = free_and_deny;
-  rig.home = clpt_late_stream_new(&rig.device);
-  clpt_late_rig_start_on(&rig, NULL);
+  start_with_home();
   fail_once(CLPT_LATE_MARK_CREATE, CLP_OUT_OF_HOST_MEMORY);
   clp_set_log(keep_message, message);
   clpt_fails(CLP_OUT_OF_HOST_MEMORY,
@@ -189,7 +246,6 @@ START_TEST(a_new_binding_that_fails_leaves_the_old_one)
 {
   static const clpt_late_call calls[] = {CLPT_LATE_MARK_CREATE, CLPT_LATE_STREAM_WAIT,
                                          CLPT_LATE_STREAM_RETAIN};
-
   clpt_late_rig_start(&rig, CLPT_REUSE_EITHER);
   clp_buffer *other = clpt_late_take_from(&rig, rig.pool, 5000, rig.t); /* so that t is at work */
   clp_buffer *buffer = clpt_late_take_unordered(&rig, rig.s);
@@ -218,7 +274,6 @@ START_TEST(one_mark_serves_all_that_was_released_before_it)
   enum { BLOCKS = 50, FEW = 3 };
   clp_buffer *buffers[BLOCKS];
   unsigned flags = (unsigned)_i; /* without the host's or the stream's wait, new blocks are taken */
-
   clpt_late_rig_start(&rig, flags);
   for (int i = 0; i < BLOCKS; i++)
     buffers[i] = clpt_late_take(&rig, rig.s);
@@ -242,17 +297,30 @@ static clp_buffer *beside;
 /* As another thread would. */
 static void take_beside(clpt_late_device *device, clpt_late_call call)
 {
-  if (call != CLPT_LATE_MARK_IS_DONE)
+  if (call != CLPT_LATE_MARK_IS_DONE && call != CLPT_LATE_STREAM_RETAIN)
     return;
   device->on_call = NULL;
   clpt_ok(clp_pool_allocate_on(rig.pool, CLPT_LATE_BYTES, rig.t, &beside));
 }
 
+START_TEST(a_stream_that_two_threads_bring_at_once_is_kept_once)
+{
+  clp_buffer *buffer;
+  clpt_late_rig_start(&rig, CLPT_REUSE_EITHER);
+  rig.device.on_call = take_beside;
+  clpt_ok(clp_pool_allocate_on(rig.pool, CLPT_LATE_BYTES, rig.t, &buffer));
+  ck_assert_ptr_null(rig.device.on_call);
+  ck_assert_uint_eq(clpt_late_retains(&rig.device), 1);
+  clpt_ok(clp_buffer_release_on(beside, rig.t));
+  clpt_ok(clp_buffer_release_on(buffer, rig.t));
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
 /* While one thread asks about a mark, another one finds a later one done. */
 START_TEST(what_was_found_done_is_not_asked_about_again)
 {
   clp_buffer *buffers[3];
-
   clpt_late_rig_start(&rig, CLP_REUSE_OPPORTUNISTIC);
   for (int i = 0; i < 3; i++)
     buffers[i] = clpt_late_take(&rig, rig.s);
@@ -282,7 +350,6 @@ START_TEST(streams_of_the_past_are_let_go)
   enum { STREAMS = 500, BOUND = 100 };
   bool runs = _i & 1, frees = _i & 2, forgets = _i & 4;
   clpt_late_freeing freeing = (clpt_late_freeing)(_i / 8);
-
   clpt_late_rig_start_freeing(&rig, CLP_REUSE_INTERNAL_DEPENDENCIES, freeing);
   rig.device.streams.reuse_addresses = true;
   clp_buffer *bound = clpt_late_take_from(&rig, rig.pool, 5000, rig.t);
@@ -319,14 +386,16 @@ CLPT_SUITE("streams")
   TCase *tests = clpt_case(suite, "forget");
   tcase_add_loop_test(tests, calls_with_a_stream_are_over_before_it_is_forgotten, 0, 2 * MEETINGS);
   tcase_add_loop_test(tests, the_stream_of_a_call_is_busy_in_its_callbacks, 0, 2);
+  tcase_add_test(tests, the_allocator_forgets_the_stream_too);
 
   tests = clpt_case(suite, "failures");
   tcase_add_loop_test(tests, a_new_binding_that_fails_leaves_the_old_one, 0, 3);
+  tcase_add_loop_test(tests, new_memory_that_cannot_be_waited_for_is_given_back, 0, 4);
   tcase_add_test(tests, new_memory_that_cannot_be_given_back_is_for_the_log);
-
   tests = clpt_case(suite, "few");
   tcase_add_loop_test(tests, one_mark_serves_all_that_was_released_before_it, 0,
                       CLPT_REUSE_CHOICES);
+  tcase_add_test(tests, a_stream_that_two_threads_bring_at_once_is_kept_once);
   tcase_add_test(tests, what_was_found_done_is_not_asked_about_again);
   tcase_add_loop_test(tests, streams_of_the_past_are_let_go, 0, 8 * CLPT_LATE_FREEINGS);
 }

@@ -43,7 +43,6 @@ static clp_buffer *take(where at)
 {
   clp_stream stream = at == S ? rig.s : rig.t;
   clp_buffer *buffer = NULL;
-
   clpt_ok(at == HOME ? clp_pool_allocate(rig.pool, CLPT_LATE_BYTES, &buffer)
                      : clp_pool_allocate_on(rig.pool, CLPT_LATE_BYTES, stream, &buffer));
   return buffer;
@@ -59,7 +58,6 @@ START_TEST(hits_are_served_without_the_pools_lock_and_the_rest_is_left_alone)
 {
   where at = situations[_i].stream;
   clp_buffer *buffer = (clp_buffer *)&rig;
-
   clpt_late_rig_start_with_home(&rig, CLPT_REUSE_NEVER);
   clp_stream stream = at == S ? rig.s : rig.t;
   other = clpt_late_pool(&rig, CLPT_REUSE_NEVER);
@@ -71,7 +69,6 @@ START_TEST(hits_are_served_without_the_pools_lock_and_the_rest_is_left_alone)
   clpt_ok(begin(situations[_i].what));
   (void)clp_set_last_error(CLP_INVALID_ARGUMENT, 0, "before");
   clp_pool_stats before = clpt_stats(rig.pool);
-
   pthread_mutex_lock(&rig.pool->shards.lock);
   bool allocated = at == HOME
                        ? clp_pool_try_allocate(rig.pool, CLPT_LATE_BYTES, &buffer)
@@ -85,7 +82,6 @@ START_TEST(hits_are_served_without_the_pools_lock_and_the_rest_is_left_alone)
     clpt_assert_same_figures(&before, &after);
     buffer = take(at);
   }
-
   size_t active = clpt_stats(rig.pool).active_blocks;
   pthread_mutex_lock(&rig.pool->shards.lock);
   bool released =

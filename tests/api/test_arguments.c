@@ -56,7 +56,6 @@ static const clp_allocator_ops *ops_that_order(unsigned chosen)
 {
   static clp_allocator_ops ops;
   const clp_allocator_ops *whole = &late.device.ops;
-
   ops = *BOTH_OPS(.name = "some");
   ops.mark_create = chosen & 1u ? whole->mark_create : NULL;
   ops.mark_destroy = chosen & 2u ? whole->mark_destroy : NULL;
@@ -72,7 +71,6 @@ static const clp_allocator_ops *ops_that_order(unsigned chosen)
 static const clp_allocator_ops *ops_that_use_home(void)
 {
   static clp_allocator_ops ops;
-
   ops = *ops_that_order(ALL_ORDER_OPS);
   ops.allocate_uses_home = true;
   return &ops;
@@ -171,7 +169,6 @@ typedef struct figures {
 static void read_figures(void *all)
 {
   figures *read = all;
-
   read->rig = clpt_stats(rig.pool);
   read->measured = clpt_stats(measured.pool);
   read->late = clpt_stats(late.pool);
@@ -237,7 +234,6 @@ END_TEST
 CLPT_MAIN("arguments", clpt_run)
 {
   TCase *tests = clpt_case(suite, "rows and structs");
-
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_loop_test(tests, each_row, 0, (int)clpt_row_count);
   tcase_add_loop_test(tests, each_struct, 0, sizeof(structs) / sizeof(structs[0]));

@@ -64,7 +64,6 @@ static void make_objects(void)
 static void setup(void)
 {
   int ends[2];
-
   fakecuda_reset();
   for (int i = 0; i < DEVICES; i++)
     clpt_cuda_open(&cuda[i], i);
@@ -76,8 +75,9 @@ static void setup(void)
   some_file = ends[0];
 }
 
-static void end_objects(void)
+static void teardown(void)
 {
+  close(some_file);
   clpt_ok(clp_buffer_release(host_buffer));
   clp_pool_release(host_pool);
   clp_allocator_release(host);
@@ -88,12 +88,6 @@ static void end_objects(void)
   clp_pool_release(pool);
   clp_allocator_release(allocator);
   clpt_ok(clp_cuda_mempool_destroy(mempool));
-}
-
-static void teardown(void)
-{
-  close(some_file);
-  end_objects();
   ck_assert_uint_eq(fakecuda_live_allocations(), 0);
   clpt_cuda_ok(cuStreamDestroy(foreign));
   clpt_cuda_ok(cuCtxDestroy(context));
@@ -120,7 +114,6 @@ typedef struct figures {
 static void read_figures(void *all)
 {
   figures *read = all;
-
   read->pool = clpt_stats(pool);
   read->usage.struct_size = read->default_usage.struct_size = sizeof(read->usage);
   clpt_ok(clp_cuda_mempool_get_usage(mempool, &read->usage));
@@ -184,7 +177,6 @@ END_TEST
 CLPT_MAIN("arguments: CUDA", clpt_run)
 {
   TCase *tests = clpt_case(suite, "rows");
-
   clpt_cuda_use_fake();
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_loop_test(tests, each_row, 0, (int)clpt_row_count);

@@ -75,7 +75,6 @@ typedef struct figures {
 static void read_figures(void *all)
 {
   figures *read = all;
-
   read->pool = clpt_stats(pool);
   read->host_pool = clpt_stats(host_pool);
   if (has_svm)
@@ -105,7 +104,6 @@ START_TEST(svm_options_of_other_sizes)
   const clpt_sized sized = {
       "clp_cl_svm_allocator_create",           "clp_cl_svm_options", sizeof(clp_cl_svm_options),
       offsetof(clp_cl_svm_options, alignment), &svm_options,         create_svm_allocator};
-
   if (has_svm)
     clpt_check_sized(&sized);
 }
@@ -114,7 +112,6 @@ END_TEST
 CLPT_MAIN("arguments: OpenCL", clpt_cl_run)
 {
   TCase *tests = clpt_case(suite, "rows");
-
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_loop_test(tests, each_row, 0, (int)clpt_row_count);
   tests = clpt_case(suite, "structs");

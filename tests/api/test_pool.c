@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* clpool/pool.h: releases, bins, the limit, what happens while the device is called, and the end.
- * Other files have what a pool promises without memory, for streams and for threads. */
+/* clpool/pool.h: releases, bins, the limit, what happens while the device is called, the end, and
+ * host memory. Other files have what a pool promises for streams, for threads and without
+ * memory. */
+#include "support/failmalloc.h"
 #include "support/pools.h"
 #include "support/suite.h"
 
@@ -31,7 +33,6 @@ static void fail_twice(clpt_device *device, clpt_call call, size_t bytes)
 {
   unsigned *frees = device->on_call_data;
   clp_status status = *frees == 0 ? CLP_BUSY : CLP_BACKEND_ERROR;
-
   (void)bytes;
   if (call == CLPT_FREE && (*frees)++ < 2)
     device->free_fault = (clpt_fault){
@@ -41,7 +42,6 @@ static void fail_twice(clpt_device *device, clpt_call call, size_t bytes)
 START_TEST(free_held_tries_every_block_also_after_a_failure)
 {
   unsigned frees = 0;
-
   clpt_rig_start(&rig);
   for (size_t bytes = 100; bytes <= 800; bytes *= 2)
     clpt_hold(rig.pool, bytes, 1);
@@ -64,7 +64,6 @@ START_TEST(bins_that_ever_had_a_block_are_listed_ascending)
   enum { BINS = sizeof(ascending) / sizeof(ascending[0]) };
   size_t count = 99;
   clp_buffer *buffer = NULL;
-
   clpt_rig_start(&rig);
   rig.device.capacity = 50;
   clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_pool_allocate(rig.pool, 5000, &buffer));
@@ -91,7 +90,6 @@ END_TEST
 START_TEST(a_pool_manages_no_more_than_a_size_can_count)
 {
   clp_buffer *one_more = (clp_buffer *)&rig;
-
   clpt_rig_start(&rig);
   clp_buffer *all = clpt_allocate(rig.pool, SIZE_MAX - 1);
   ck_assert_uint_eq(clp_buffer_capacity(all), SIZE_MAX);
@@ -112,7 +110,6 @@ START_TEST(a_refusal_names_the_figures_and_changes_none)
 {
   static const size_t sizes[] = {2000, SIZE_MAX, SIZE_MAX - 103, SIZE_MAX - 102, SIZE_MAX / 2 + 1};
   clp_buffer *buffer = NULL;
-
   clpt_rig_start(&rig);
   clp_buffer *active = clpt_allocate(rig.pool, 100);
   clpt_ok(clp_pool_set_limit(rig.pool, 1111));
@@ -147,7 +144,6 @@ START_TEST(a_fraction_is_of_the_devices_memory)
               {SIZE_MAX, 1.0, SIZE_MAX},
               {SIZE_MAX - 1, 1.0, SIZE_MAX - 1},
               {SIZE_MAX / 2 + 2, 1.0, SIZE_MAX / 2 + 2}};
-
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     clpt_rig_start_on(&rig, rows[i].bytes);
     clpt_ok(clp_pool_set_limit(rig.pool, 77));
@@ -174,7 +170,6 @@ typedef struct meeting {
 static void meet(clpt_device *device, clpt_call call, size_t bytes)
 {
   meeting *it = device->on_call_data;
-
   (void)bytes;
   if (call != it->at || !it->is_armed)
     return;
@@ -195,7 +190,6 @@ START_TEST(a_free_that_would_wait_for_itself_is_busy)
 {
   meeting it = {.at = CLPT_FREE, .makes_room = _i};
   clp_buffer *buffer = NULL;
-
   start_meeting(&it);
   clpt_ok(clp_pool_set_limit(rig.pool, 103));
   clpt_hold(rig.pool, 100, 1);
@@ -213,7 +207,6 @@ END_TEST
 START_TEST(what_is_under_way_counts)
 {
   meeting it = {.at = CLPT_ALLOCATE, .is_armed = true, .status = CLP_BUSY};
-
   start_meeting(&it);
   clpt_ok(clp_pool_set_limit(rig.pool, 1023 + 103 - (size_t)_i));
   clp_buffer *first = clpt_allocate(rig.pool, 1023);
@@ -253,6 +246,8 @@ START_TEST(a_pool_retained_again_through_a_buffer_ends_once)
 
   clpt_rig_start(&rig);
   clp_buffer *buffer = clpt_allocate(rig.pool, 100);
+  ck_assert_ptr_eq(clp_pool_retain(rig.pool), rig.pool);
+  clp_pool_release(rig.pool);
   let_go();
   ck_assert_ptr_eq(clp_pool_retain(clp_buffer_pool(buffer)), rig.pool);
   if (_i)
@@ -261,6 +256,75 @@ START_TEST(a_pool_retained_again_through_a_buffer_ends_once)
   if (!_i)
     clp_pool_release(rig.pool);
   clpt_device_assert_ended(&rig.device);
+}
+END_TEST
+
+/* --- host memory --- */
+
+enum { ROUNDS = 1000, LIVE = 8 };
+
+/* Takes and releases `LIVE` buffers at a time, of sizes that the rounds share. Whether all calls
+ * succeeded; `calls`: how often host memory was asked for. */
+static bool go_rounds(int rounds, unsigned long *calls)
+{
+  clp_buffer *buffers[LIVE];
+  bool ok = true;
+  clpt_host_start(CLPT_HOST_COUNTS, 0);
+  for (int round = 0; round < rounds; round++) {
+    for (size_t i = 0; i < LIVE; i++)
+      ok = clp_pool_allocate(rig.pool, i * i * 100, &buffers[i]) == CLP_SUCCESS && ok;
+    for (size_t i = 0; i < LIVE; i++)
+      ok = clp_buffer_release(buffers[i * 3 % LIVE]) == CLP_SUCCESS && ok;
+  }
+  *calls = clpt_host_stop();
+  return ok;
+}
+
+START_TEST(after_the_first_round_nothing_is_asked_of_the_device_or_the_host)
+{
+  unsigned long calls;
+  clpt_rig_start(&rig);
+  ck_assert(go_rounds(1, &calls));
+  ck_assert_uint_gt(calls, 0); /* the count works */
+  clpt_device_clear_trace(&rig.device);
+  ck_assert(go_rounds(ROUNDS, &calls));
+  ck_assert_uint_eq(calls, 0);
+  clpt_device_trace_is(&rig.device, "");
+  clpt_ok(clp_pool_free_held(rig.pool)); /* new blocks need none either */
+  ck_assert(go_rounds(1, &calls));
+  ck_assert_uint_eq(calls, 0);
+  ck_assert_uint_eq(clpt_stats(rig.pool).device_allocations, 2 * (LIVE - 1));
+  clpt_rig_end(&rig);
+}
+END_TEST
+
+START_TEST(failures_and_figures_need_no_host_memory)
+{
+  clp_pool_stats stats = CLP_POOL_STATS_INIT;
+  clp_buffer *buffer, *none = NULL;
+  size_t count;
+  unsigned right = 0;
+  (void)clp_set_last_error(CLP_BUSY, 0, "a thread's first failure takes host memory for the text");
+  clpt_rig_start(&rig);
+  clpt_hold(rig.pool, 5000, 1);
+  clpt_ok(clp_pool_free_held(rig.pool));
+  buffer = clpt_allocate(rig.pool, 1000);
+  clpt_ok(clp_buffer_release(buffer));
+  rig.device.capacity = 1023;
+  clpt_host_start(CLPT_HOST_COUNTS, 0);
+  right += clp_buffer_release(buffer) == CLP_ALREADY_RELEASED;
+  right += clp_pool_create(NULL, NULL, NULL) == CLP_INVALID_ARGUMENT;
+  right += clp_pool_allocate(rig.pool, 1010, &buffer) == CLP_SUCCESS;
+  for (int round = 0; round < ROUNDS; round++)
+    right += clp_pool_allocate(rig.pool, 5000, &none) == CLP_OUT_OF_DEVICE_MEMORY;
+  right += clp_last_error()->status == CLP_OUT_OF_DEVICE_MEMORY;
+  right += clp_pool_get_stats(rig.pool, &stats) == CLP_SUCCESS;
+  right += clp_pool_get_bins(rig.pool, NULL, 0, &count) == CLP_SUCCESS;
+  unsigned long calls = clpt_host_stop();
+  ck_assert_uint_eq(right, 6 + ROUNDS);
+  ck_assert_uint_eq(calls, 0);
+  clpt_ok(clp_buffer_release(buffer));
+  clpt_rig_end(&rig);
 }
 END_TEST
 
@@ -277,4 +341,6 @@ CLPT_MAIN("pool", clpt_run)
   tcase_add_loop_test(tests, what_is_under_way_counts, 0, 2);
   tcase_add_test(tests, a_failing_free_at_a_pools_end_is_not_the_last_releases_failure);
   tcase_add_loop_test(tests, a_pool_retained_again_through_a_buffer_ends_once, 0, 2);
+  tcase_add_test(tests, after_the_first_round_nothing_is_asked_of_the_device_or_the_host);
+  tcase_add_test(tests, failures_and_figures_need_no_host_memory);
 }

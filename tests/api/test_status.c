@@ -38,7 +38,6 @@ START_TEST(a_message_is_copied_and_cut_after_511_bytes)
 {
   enum { LONGEST = 511 };
   char message[2 * LONGEST];
-
   ck_assert_int_eq(clp_set_last_error(CLP_BUSY, -61, "100 %s of %n"), CLP_BUSY);
   check_last(CLP_BUSY, -61, "100 %s of %n");
   (void)clp_set_last_error(CLP_IO_ERROR, 2, clp_last_error()->message);
@@ -60,7 +59,6 @@ START_TEST(success_leaves_the_last_error_and_a_failure_replaces_it)
   clp_allocator *allocator;
   clp_pool *pool;
   clp_buffer *buffer;
-
   clpt_ok_quietly(clp_simulated_allocator_create(0, &allocator));
   clpt_ok_quietly(clp_pool_create(allocator, NULL, &pool));
   clpt_ok_quietly(clp_pool_allocate(pool, 100, &buffer));
@@ -78,7 +76,6 @@ END_TEST
 static void *fail_without_host_memory(void *found)
 {
   clp_error *error = found;
-
   clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
   (void)clp_set_last_error(CLP_BUSY, 3, "the line is taken");
   *error = *clp_last_error();
@@ -90,7 +87,6 @@ static void *fail_without_host_memory(void *found)
 START_TEST(without_host_memory_the_message_is_that_of_the_status)
 {
   clp_error found;
-
   ck_assert_ptr_null(clpt_aside(fail_without_host_memory, &found));
   ck_assert_int_eq(found.native_code, 3);
   ck_assert_str_eq(found.message, "busy");
@@ -120,7 +116,6 @@ static void *fail_early_and_late(void *message)
 START_TEST(a_thread_may_fail_until_its_very_end)
 {
   static char message[] = "a message";
-
   (void)clp_set_last_error(CLP_BUSY, 0, "so that the library's key is there before ours");
   ck_assert_int_eq(pthread_key_create(&late_key, fail_late), 0);
   (void)clpt_aside(fail_early_and_late, message);
@@ -132,7 +127,6 @@ END_TEST
 static void set_own_errors(clpt_worker *self)
 {
   char message[64];
-
   if (clp_last_error()->status)
     clpt_wrong(self, "a new thread has a last error");
   for (unsigned round = 0; round < self->rounds; round++) {
@@ -148,7 +142,6 @@ START_TEST(each_thread_has_a_last_error_of_its_own)
 {
   static const clpt_work work[] = {set_own_errors};
   static clpt_workers workers;
-
   (void)clp_set_last_error(CLP_BUSY, 77, "of the main thread");
   clpt_workers_start(&workers, 8, work, 1, 2000, NULL);
   clpt_workers_join(&workers);
@@ -159,7 +152,6 @@ END_TEST
 START_TEST(the_library_has_the_version_of_its_headers)
 {
   char version[64];
-
   (void)snprintf(version, sizeof(version), "%d.%d.%d", CLP_VERSION_MAJOR, CLP_VERSION_MINOR,
                  CLP_VERSION_PATCH);
   ck_assert_str_eq(clp_version(), CLP_VERSION_STRING);

@@ -6,7 +6,6 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -16,7 +15,7 @@ typedef struct user {
   void *library;
   pthread_t thread;
   bool ok;
-  sem_t used, may_end;
+  pthread_barrier_t turn;
 } user;
 
 /* Takes and releases a few buffers, and fails. */
@@ -28,7 +27,6 @@ static bool use(void *library)
   clp_buffer *buffer;
   bool ok = CALL(clp_host_allocator_create)(0, &allocator) == CLP_SUCCESS &&
             CALL(clp_pool_create)(allocator, NULL, &pool) == CLP_SUCCESS;
-
   for (size_t i = 1; ok && i <= 10; i++)
     ok = CALL(clp_pool_allocate)(pool, 100 * i, &buffer) == CLP_SUCCESS &&
          CALL(clp_buffer_release)(buffer) == CLP_SUCCESS;
@@ -42,10 +40,9 @@ static bool use(void *library)
 static void *use_and_live_on(void *argument)
 {
   user *self = argument;
-
   self->ok = use(self->library);
-  sem_post(&self->used);
-  sem_wait(&self->may_end);
+  pthread_barrier_wait(&self->turn);
+  pthread_barrier_wait(&self->turn);
   return NULL;
 }
 
@@ -54,7 +51,6 @@ static void open_copy(user *self, int number)
 {
   char path[PATH_MAX], command[3 * PATH_MAX];
   const char *build = getenv("top_builddir");
-
   ck_assert_msg(build != NULL, "top_builddir is not set: run by make check");
   (void)snprintf(path, sizeof(path), "%s/tests/core/copy%d-%d.so", build, number, getpid());
   (void)snprintf(command, sizeof(command), "cp '%s/.libs/libclpool.so' '%s'", build, path);
@@ -63,10 +59,9 @@ static void open_copy(user *self, int number)
   (void)unlink(path);
   ck_assert_msg(self->library != NULL, "%s", dlerror());
   ck_assert(use(self->library));
-  sem_init(&self->used, 0, 0);
-  sem_init(&self->may_end, 0, 0);
+  ck_assert_int_eq(pthread_barrier_init(&self->turn, NULL, 2), 0);
   ck_assert_int_eq(pthread_create(&self->thread, NULL, use_and_live_on, self), 0);
-  sem_wait(&self->used);
+  pthread_barrier_wait(&self->turn);
   ck_assert(self->ok);
 }
 
@@ -75,7 +70,6 @@ static bool is_loaded(void)
   char line[PATH_MAX];
   bool found = false;
   FILE *maps = fopen("/proc/self/maps", "r");
-
   ck_assert_ptr_nonnull(maps);
   while (fgets(line, sizeof(line), maps))
     found = found || strstr(line, "tests/core/copy");
@@ -86,7 +80,6 @@ static bool is_loaded(void)
 START_TEST(plug_ins_may_each_bring_a_copy_and_close_it)
 {
   user users[COPIES];
-
   for (int i = 0; i < COPIES; i++)
     open_copy(&users[i], i);
   ck_assert(is_loaded());
@@ -94,15 +87,14 @@ START_TEST(plug_ins_may_each_bring_a_copy_and_close_it)
     ck_assert_int_eq(dlclose(users[i].library), 0);
   ck_assert(!is_loaded());
   for (int i = 0; i < COPIES; i++) { /* the threads end without the library that they used */
-    sem_post(&users[i].may_end);
+    pthread_barrier_wait(&users[i].turn);
     ck_assert_int_eq(pthread_join(users[i].thread, NULL), 0);
-    sem_destroy(&users[i].used);
-    sem_destroy(&users[i].may_end);
+    pthread_barrier_destroy(&users[i].turn);
   }
 }
 END_TEST
 
-CLPT_MAIN("dlopen", clpt_run)
+CLPT_MAIN("dlopen", clpt_run_apart)
 {
   tcase_add_loop_test(clpt_case(suite, "dlopen"), plug_ins_may_each_bring_a_copy_and_close_it, 0,
                       10);

@@ -14,7 +14,6 @@ static void note_locked(clpt_device *device, clpt_call call, size_t bytes, clp_s
 {
   size_t room = sizeof(device->trace) - device->trace_length;
   char figure[32] = "";
-
   if (call == CLPT_ALLOCATE || call == CLPT_FREE || call == CLPT_CALLBACK)
     (void)snprintf(figure, sizeof(figure), "%zu", bytes);
   int length = snprintf(device->trace + device->trace_length, room, "%s%c%s%s",
@@ -76,14 +75,12 @@ static clp_status end(clpt_device *device, clpt_call call, size_t bytes, const c
 static bool has_room_locked(const clpt_device *device, size_t bytes)
 {
   size_t taken = device->live_bytes + device->pending_bytes + device->cached_bytes;
-
   return device->capacity == 0 || (taken <= device->capacity && bytes <= device->capacity - taken);
 }
 
 static size_t find_locked(const clpt_device *device, clp_memory memory)
 {
   size_t i = 0;
-
   while (i < CLPT_MAX_BLOCKS && device->blocks[i].memory != memory)
     i++;
   return i;
@@ -92,7 +89,6 @@ static size_t find_locked(const clpt_device *device, clp_memory memory)
 static clp_status take_locked(clpt_device *device, size_t bytes, clp_memory *out)
 {
   size_t slot = find_locked(device, 0);
-
   if (slot == CLPT_MAX_BLOCKS || !has_room_locked(device, bytes))
     return CLP_OUT_OF_DEVICE_MEMORY;
   device->last_memory += most_bytes;
@@ -108,7 +104,6 @@ static clp_status device_allocate(void *self, size_t bytes, clp_memory *out)
 {
   clpt_device *device = self;
   clp_status status = begin(device, CLPT_ALLOCATE, bytes, &device->allocate_fault);
-
   device->misuses += bytes == 0;
   if (!status)
     status = take_locked(device, bytes, out);
@@ -118,7 +113,6 @@ static clp_status device_allocate(void *self, size_t bytes, clp_memory *out)
 static void give_locked(clpt_device *device, clp_memory memory, size_t bytes)
 {
   size_t slot = find_locked(device, memory);
-
   if (memory == 0 || slot == CLPT_MAX_BLOCKS || device->blocks[slot].bytes != bytes) {
     device->misuses++;
     return;
@@ -134,36 +128,25 @@ static clp_status device_free(void *self, clp_memory memory, size_t bytes)
 {
   clpt_device *device = self;
   clp_status status = begin(device, CLPT_FREE, bytes, &device->free_fault);
-
   if (!status)
     give_locked(device, memory, bytes);
   return end(device, CLPT_FREE, bytes, &device->free_fault, status);
 }
 
-static clp_status device_drain(void *self)
-{
-  clpt_device *device = self;
-  clp_status status = begin(device, CLPT_DRAIN, 0, &device->drain_fault);
-
-  if (!status)
-    device->pending_bytes = 0;
-  return end(device, CLPT_DRAIN, 0, &device->drain_fault, status);
-}
-
-static clp_status device_return_cached(void *self)
-{
-  clpt_device *device = self;
-  clp_status status = begin(device, CLPT_RETURN_CACHED, 0, &device->return_cached_fault);
-
-  if (!status)
-    device->cached_bytes = 0;
-  return end(device, CLPT_RETURN_CACHED, 0, &device->return_cached_fault, status);
-}
+#define DEVICE_CALL(name, call, bytes)                                                             \
+  static clp_status device_##name(void *self)                                                      \
+  {                                                                                                \
+    clpt_device *device = self;                                                                    \
+    clp_status status = begin(device, call, 0, &device->name##_fault);                             \
+    device->bytes = status ? device->bytes : 0;                                                    \
+    return end(device, call, 0, &device->name##_fault, status);                                    \
+  }
+DEVICE_CALL(drain, CLPT_DRAIN, pending_bytes)
+DEVICE_CALL(return_cached, CLPT_RETURN_CACHED, cached_bytes)
 
 static void device_destroy(void *self)
 {
   clpt_device *device = self;
-
   (void)begin(device, CLPT_DESTROY, 0, NULL);
   device->destroyed++;
   (void)end(device, CLPT_DESTROY, 0, NULL, CLP_SUCCESS);
@@ -193,7 +176,6 @@ void clpt_device_init_split(clpt_device *device)
 clp_allocator *clpt_device_allocator(clpt_device *device)
 {
   clp_allocator *allocator = NULL;
-
   clpt_ok(clp_allocator_create(&device->ops, device, &allocator));
   ck_assert_ptr_nonnull(allocator);
   return allocator;

@@ -69,7 +69,6 @@ static bool fails(void)
   unsigned long call = host.calls;
   bool failing = host.armed && ((host.failure == CLPT_HOST_FAILS_ONCE && call == host.nth) ||
                                 (host.failure == CLPT_HOST_STAYS_OUT && call >= host.nth));
-
   host.calls += host.armed;
   if (failing) {
     host.failed = true;
@@ -112,21 +111,18 @@ WRAPPED(char *, strndup, const char *text, size_t length)
 WRAPPED(void *, realloc, void *block, size_t bytes)
 {
   void *moved = fails() ? NULL : __real_realloc(block, bytes);
-
   return block == NULL ? kept(moved) : moved;
 }
 
 WRAPPED(void *, reallocarray, void *block, size_t count, size_t bytes)
 {
   void *moved = fails() ? NULL : __real_reallocarray(block, count, bytes);
-
   return block == NULL ? kept(moved) : moved;
 }
 
 WRAPPED(int, posix_memalign, void **out, size_t alignment, size_t bytes)
 {
   int code = fails() ? ENOMEM : __real_posix_memalign(out, alignment, bytes);
-
   (void)kept(code == 0 ? *out : NULL);
   return code;
 }
@@ -135,7 +131,6 @@ __attribute__((format(printf, 2, 0)))
 WRAPPED(int, vasprintf, char **out, const char *format, va_list arguments)
 {
   int length = fails() ? -1 : __real_vasprintf(out, format, arguments);
-
   (void)kept(length >= 0 ? *out : NULL);
   return length;
 }

@@ -11,7 +11,6 @@ enum { MOST_HELD = 64 };
 clp_memory clpt_memory(clp_allocator *allocator, size_t bytes)
 {
   clp_memory memory = 0;
-
   clpt_ok(clp_allocator_allocate(allocator, bytes, &memory));
   ck_assert_uint_ne(memory, 0);
   return memory;
@@ -20,7 +19,6 @@ clp_memory clpt_memory(clp_allocator *allocator, size_t bytes)
 clp_pool *clpt_pool(clp_allocator *allocator)
 {
   clp_pool *pool = NULL;
-
   clpt_ok(clp_pool_create(allocator, NULL, &pool));
   ck_assert_ptr_nonnull(pool);
   return pool;
@@ -66,7 +64,6 @@ size_t clpt_bin_bytes(size_t bytes)
 clp_buffer *clpt_allocate(clp_pool *pool, size_t bytes)
 {
   clp_buffer *buffer = NULL;
-
   clpt_ok(clp_pool_allocate(pool, bytes, &buffer));
   ck_assert_ptr_nonnull(buffer);
   ck_assert_uint_eq(clp_buffer_size(buffer), bytes);
@@ -80,7 +77,6 @@ clp_buffer *clpt_allocate(clp_pool *pool, size_t bytes)
 void clpt_hold(clp_pool *pool, size_t bytes, size_t blocks)
 {
   clp_buffer *buffers[MOST_HELD];
-
   ck_assert_uint_le(blocks, MOST_HELD);
   for (size_t i = 0; i < blocks; i++)
     buffers[i] = clpt_allocate(pool, bytes);
@@ -125,7 +121,6 @@ clp_pool_stats clpt_stats(const clp_pool *pool)
 {
   clp_pool_stats stats = CLP_POOL_STATS_INIT;
   const char *disagreement;
-
   clpt_ok(clp_pool_get_stats(pool, &stats));
   disagreement = clpt_disagreement(pool, &stats);
   ck_assert_msg(disagreement == NULL, "%s", disagreement);
