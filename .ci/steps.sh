@@ -76,7 +76,7 @@ step_thread() {
   check_only "$thread_tests"
 }
 thread_tests='tests/model/test_crowd $(filter tests/hostile/% tests/api/test_pool '
-thread_tests+='tests/api/test_hook tests/api/test_arena% %_threads %_order_late %_order_cuda '
+thread_tests+='tests/api/test_hook tests/api/test_arena% %_threads %_order_cuda '
 thread_tests+='tests/cuda/test_cuda,$(check_PROGRAMS))'
 
 # The random programs, and the tests in which calls fail in turn. Debian 12's valgrind does not read
@@ -229,7 +229,7 @@ fetch_for() {
 # of make. Other tests take numbers that a size of 32 bits does not hold.
 test_on() {
   local tests='tests/api/test_status tests/api/test_pool tests/api/test_hook'
-  tests+=' tests/model/test_crowd tests/api/test_order_late'
+  tests+=' tests/model/test_crowd tests/model/test_model'
   tests+=' tests/trace/test_reader'
   mkdir "$1"
   cd "$1"

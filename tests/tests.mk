@@ -68,7 +68,6 @@ tests_libclptest_a_SOURCES = \
 	tests/support/failmalloc.c tests/support/failmalloc.h \
 	tests/support/host_failures.c tests/support/host_failures.h \
 	tests/support/instrumented.h \
-	tests/support/late_arena.c tests/support/late_arena.h \
 	tests/support/late_device.c tests/support/late_device.h \
 	tests/support/late_rig.c tests/support/late_rig.h \
 	tests/support/order_cases.h tests/support/order_suite.c tests/support/order_suite.h \
@@ -127,7 +126,7 @@ endif
 
 if HAVE_CHECK
 check_PROGRAMS += tests/api/test_allocator tests/api/test_arena tests/api/test_hook \
-	tests/api/test_order_late tests/api/test_pool tests/api/test_status tests/core/test_dlopen
+	tests/api/test_pool tests/api/test_status tests/core/test_dlopen
 tests_api_test_arena_SOURCES = tests/api/test_arena.c tests/api/arena_loops.c \
 	tests/api/arena_order.c
 tests_api_test_arena_LDFLAGS = $(failmalloc_link_flags) -Wl,--wrap=nanosleep

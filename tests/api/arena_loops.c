@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Programs that repeat themselves, which an arena follows as a loop: each block is then where it
  * was before. The device finds blocks that overlap, and what comes before its order. */
-#include "support/late_arena.h"
+#include "support/late_rig.h"
 #include "support/suite.h"
 #include "support/workers.h"
 

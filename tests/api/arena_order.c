@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory of an arena that streams may still use: who gets it, and who waits. Random programs are in
  * tests/model. */
-#include "support/late_arena.h"
+#include "support/late_rig.h"
 #include "support/suite.h"
 
 #include <time.h>

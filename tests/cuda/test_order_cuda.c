@@ -70,10 +70,9 @@ static void write_words(clp_stream stream, clp_buffer *buffer, uint32_t word)
   clpt_cuda_fill(clp_buffer_cuda_pointer(buffer), (unsigned char)word, CLPT_ORDER_BYTES, stream);
 }
 
-static bool read_words(clp_stream stream, clp_buffer *buffer, uint32_t *to)
+static void read_words(clp_stream stream, clp_buffer *buffer, uint32_t *to)
 {
   clpt_cuda_ok(cuMemcpyDtoHAsync(to, clp_buffer_cuda_pointer(buffer), CLPT_ORDER_BYTES, stream));
-  return true;
 }
 
 static clp_stream renew(clp_stream stream)
@@ -87,7 +86,6 @@ static clp_stream renew(clp_stream stream)
 
 static const clpt_order_backend fake = {.variants = 2, /* on an arena or not */
                                         .rounds = 1,
-                                        .looks = CLPT_MOST_LOOKS,
                                         .open = open_device,
                                         .close = close_device,
                                         .gate = gate,

@@ -34,24 +34,6 @@ enum { CROWD_ONE_SIZE, CROWD_FEW_SIZES, CROWD_BIN_EDGES, CROWD_ANY_SIZE, CROWD_S
 #define CROWD_CALLS(X)                                                                             \
   X(get_stats) X(free_held) X(trim_to) X(set_limit) X(reset_peaks) X(stop_holding) X(own_pool)     \
   X(fork) X(mark_stream) X(forget_stream) X(trim_idle) X(free_all_held)
-
-/** The settings of a program:
- *
- * - seed, backend (CROWD_HOST and so on), is_on_arena, threads, pools
- * - phases: after each, all threads end, and the figures must be exact; steps of a thread in one
- * - kept: blocks that a thread keeps at most; sizes (CROWD_ONE_SIZE and so on); most_bytes of one
- * - leading_bits, reuse_flags; limit of each pool, to begin with; hold: hold_bytes, and 1
- * - capacity of the device; faults: one in so many of its calls fails; yields: it lets others run
- * - uses_try: the try_ functions first; uses_zero: also blocks of no bytes; has_hooks, on each pool
- * - hands_over: blocks go from thread to thread; relays: threads end in the midst of a phase, and
- *   others go on with their blocks; cancels: some of these end by being cancelled
- * - streams of each thread, freeing, has_home: of a late device
- * - calls: 1u << crowd_call, or-ed */
-#define CROWD_PLAN(X)                                                                              \
-  X(seed) X(backend) X(is_on_arena) X(threads) X(pools) X(phases) X(steps) X(kept) X(sizes)        \
-  X(most_bytes) X(leading_bits) X(reuse_flags) X(limit) X(hold) X(capacity) X(faults) X(yields)    \
-  X(uses_try) X(uses_zero) X(has_hooks) X(hands_over) X(relays) X(cancels) X(streams) X(freeing)   \
-  X(has_home) X(calls)
 /* clang-format on */
 
 typedef enum crowd_call {
@@ -61,10 +43,22 @@ typedef enum crowd_call {
       CROWD_CALL_COUNT
 } crowd_call;
 
+/** The settings of a program. */
 typedef struct crowd_plan {
-#define X(name) unsigned long name;
-  CROWD_PLAN(X)
-#undef X
+  unsigned long seed, is_on_arena, threads, pools, leading_bits, reuse_flags;
+  unsigned long backend;       /* CROWD_HOST and so on */
+  unsigned long phases, steps; /* after each phase, all threads end, and figures must be exact */
+  unsigned long kept;          /* blocks that a thread keeps at most */
+  unsigned long sizes, most_bytes;   /* of blocks: CROWD_ONE_SIZE and so on */
+  unsigned long limit, hold;         /* of each pool, to begin with; hold_bytes, and 1 */
+  unsigned long capacity;            /* of the device; 0: none */
+  unsigned long faults, yields;      /* one in so many of its calls fails; it lets others run */
+  unsigned long uses_try, uses_zero; /* the try_ functions first; also blocks of no bytes */
+  unsigned long hands_over;          /* blocks go from thread to thread */
+  unsigned long relays, cancels;     /* threads end in a phase and others go on; by cancellation */
+  unsigned long has_hooks;           /* a hook on each pool */
+  unsigned long streams, freeing, has_home; /* of a late device; so many streams of each thread */
+  unsigned long calls;                      /* 1u << crowd_call, or-ed */
 } crowd_plan;
 
 typedef struct crowd crowd;

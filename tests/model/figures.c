@@ -7,6 +7,7 @@
 #include <clpool/arena.h>
 
 enum { BINS_MAX = 256 };
+#define ALL_BINS SIZE_MAX
 
 clp_pool_stats model_stats(const model *it, unsigned pool)
 {
@@ -165,15 +166,18 @@ void model_check_capacity(const model *it, const model_slot *new, unsigned refus
 
 /* --- pools --- */
 
-typedef struct pool_sums {
+/* Of the buffers of a pool, or of one of its bins, which those without bytes are not in. */
+typedef struct sums {
   size_t blocks, empty, asked, capacity;
-} pool_sums;
+} sums;
 
-static pool_sums add_up(const model *it, unsigned pool)
+static sums add_up(const model *it, unsigned pool, size_t bin)
 {
-  pool_sums all = {0};
+  sums all = {0};
   for (const model_slot *slot = it->slots; slot < it->slots + MODEL_SLOTS; slot++) {
-    if (!slot->buffer || !model_slot_is_of(it, slot, pool))
+    if (!slot->buffer || !model_slot_is_of(it, slot, pool) ||
+        (bin != ALL_BINS &&
+         (!slot->bytes || clp_pool_bin_number(it->pools[pool].pool, slot->bytes) != bin)))
       continue;
     all.blocks++;
     all.empty += slot->bytes == 0;
@@ -216,7 +220,7 @@ static void check_pool(model *it, unsigned pool)
 {
   model_pool *at = &it->pools[pool];
   clp_pool_stats stats = model_stats(it, pool);
-  pool_sums all = add_up(it, pool);
+  sums all = add_up(it, pool, ALL_BINS);
   REQUIRE(stats.active_blocks == all.blocks);
   REQUIRE(stats.active_bytes == all.asked);
   REQUIRE(stats.managed_bytes == stats.held_bytes + all.capacity);
@@ -236,22 +240,12 @@ static void check_pool(model *it, unsigned pool)
 
 /* --- bins --- */
 
-typedef struct bin_sums {
-  size_t active_blocks, held_blocks, padding;
-} bin_sums;
-
-static bin_sums add_up_bin(const model *it, unsigned pool, size_t bin)
+static size_t held_in(const model *it, unsigned pool, size_t bin)
 {
-  bin_sums sums = {0};
-  for (const model_slot *slot = it->slots; slot < it->slots + MODEL_SLOTS; slot++)
-    if (slot->buffer && slot->bytes && model_slot_is_of(it, slot, pool) &&
-        clp_pool_bin_number(it->pools[pool].pool, slot->bytes) == bin) {
-      sums.active_blocks++;
-      sums.padding += slot->capacity - slot->bytes;
-    }
+  size_t blocks = 0;
   for (const model_held *held = it->held; held < it->held + it->held_count; held++)
-    sums.held_blocks += held->pool == pool && held->bin == bin;
-  return sums;
+    blocks += held->pool == pool && held->bin == bin;
+  return blocks;
 }
 
 static void check_bins(const model *it, unsigned pool)
@@ -270,11 +264,10 @@ static void check_bins(const model *it, unsigned pool)
     /* What the device did not take back may be smaller. */
     size_t most = stats.held_blocks * stats.block_bytes;
     REQUIRE(stats.held_bytes == most || (it->may_fail && stats.held_bytes < most));
-    bin_sums expected = add_up_bin(it, pool, bins[i]);
-    REQUIRE(stats.active_blocks == expected.active_blocks);
-    REQUIRE(stats.padding_bytes == (clpt_holds_nothing(asked) ? 0 : expected.padding));
-    if (it->follows_held && !it->may_fail)
-      REQUIRE(stats.held_blocks == expected.held_blocks);
+    sums users = add_up(it, pool, bins[i]);
+    REQUIRE(stats.active_blocks == users.blocks);
+    REQUIRE(stats.padding_bytes == (clpt_holds_nothing(asked) ? 0 : users.capacity - users.asked));
+    REQUIRE(!it->follows_held || it->may_fail || stats.held_blocks == held_in(it, pool, bins[i]));
     sum.held_blocks += stats.held_blocks;
     sum.held_bytes += stats.held_bytes;
     sum.active_blocks += stats.active_blocks;
@@ -283,7 +276,7 @@ static void check_bins(const model *it, unsigned pool)
   clp_pool_stats all = model_stats(it, pool);
   REQUIRE(sum.held_blocks == all.held_blocks);
   REQUIRE(sum.held_bytes == all.held_bytes);
-  REQUIRE(sum.active_blocks == all.active_blocks - add_up(it, pool).empty);
+  REQUIRE(sum.active_blocks == all.active_blocks - add_up(it, pool, ALL_BINS).empty);
   REQUIRE(sum.misses == all.misses);
 }
 
@@ -299,24 +292,6 @@ static void check_free_ranges(const model *it, const clp_arena_stats *stats)
   REQUIRE(largest <= free_bytes);
   REQUIRE(largest * stats->free_ranges >= free_bytes);
   REQUIRE(stats->fragmentation > outside - 1e-9 && stats->fragmentation < outside + 1e-9);
-}
-
-static void check_arena(const model *it)
-{
-  clp_arena_stats stats = CLP_ARENA_STATS_INIT;
-  REQUIRE(!LIB(clp_arena_get_stats(it->allocator, &stats)));
-  REQUIRE(stats.used_bytes <= stats.reserved_bytes);
-  REQUIRE(stats.peak_used_bytes >= stats.used_bytes);
-  REQUIRE(stats.peak_reserved_bytes >= stats.reserved_bytes);
-  REQUIRE(stats.segments == stats.segments_taken - stats.segments_given_back);
-  REQUIRE(stats.free_segments <= stats.segments);
-  REQUIRE(stats.free_ranges >= stats.free_segments);
-  REQUIRE(stats.reserve_bytes == it->reserve_bytes);
-  REQUIRE(stats.reserved_bytes >= it->reserve_bytes || it->can_run_out || it->may_fail);
-  check_free_ranges(it, &stats);
-  if (!it->is_fake || it->may_fail)
-    return;
-  REQUIRE(stats.reserved_bytes == it->device.live_bytes - it->device.leaving_bytes);
 }
 
 static size_t blocks_in_use(const model *it)
@@ -392,12 +367,25 @@ static void check_places(const model *it, const clp_arena_stats *stats)
   REQUIRE(stats->largest_free_bytes == largest);
 }
 
-static void check_arena_blocks(const model *it)
+static void check_arena(const model *it)
 {
   clp_arena_stats stats = CLP_ARENA_STATS_INIT;
+  bool looks_at_blocks = model_checks_all || it->at % 8 == 7;
   REQUIRE(!LIB(clp_arena_get_stats(it->allocator, &stats)));
-  REQUIRE(it->may_fail || stats.used_blocks == blocks_in_use(it));
-  if (!is_plain_arena(it))
+  REQUIRE(stats.used_bytes <= stats.reserved_bytes);
+  REQUIRE(stats.peak_used_bytes >= stats.used_bytes);
+  REQUIRE(stats.peak_reserved_bytes >= stats.reserved_bytes);
+  REQUIRE(stats.segments == stats.segments_taken - stats.segments_given_back);
+  REQUIRE(stats.free_segments <= stats.segments);
+  REQUIRE(stats.free_ranges >= stats.free_segments);
+  REQUIRE(stats.reserve_bytes == it->reserve_bytes);
+  REQUIRE(stats.reserved_bytes >= it->reserve_bytes || it->can_run_out || it->may_fail);
+  check_free_ranges(it, &stats);
+  if (it->is_fake && !it->may_fail)
+    REQUIRE(stats.reserved_bytes == it->device.live_bytes - it->device.leaving_bytes);
+  if (looks_at_blocks && !it->may_fail)
+    REQUIRE(stats.used_blocks == blocks_in_use(it));
+  if (!looks_at_blocks || !is_plain_arena(it))
     return;
   check_places(it, &stats);
   REQUIRE(stats.peak_reserved_bytes == it->device.peak_bytes);
@@ -413,11 +401,8 @@ void model_check(model *it)
   for (unsigned pool = 0; pool < it->pool_count; pool++)
     if (model_checks_all || it->at % (8 * it->pool_count) == 8 * pool)
       check_bins(it, pool);
-  bool looks = it->config->arena && (!it->config->seldom_looks || it->at % 512 == 511);
-  if (looks)
+  if (it->config->arena && (!it->config->seldom_looks || it->at % 512 == 511))
     check_arena(it);
-  if (looks && (model_checks_all || it->at % 8 == 7))
-    check_arena_blocks(it);
   model_hooks_check(it);
   if (it->is_fake && it->device.wrong[0])
     model_fail(it, "the device", 0, it->device.wrong);

@@ -207,6 +207,19 @@ static void check_wait(const model *it, const model_held *taken, int stream)
       REQUIRE(!others(other, stream) || other->age >= taken->age);
 }
 
+/* A stream waits once for each other one at most, and for none the device is not called at all, but
+ * that a stream that the pool does not know is retained. */
+static void check_calls(model *it, const model_held *taken, int stream)
+{
+  unsigned left = others(taken, stream);
+  unsigned waits = it->device.calls[CLPT_LATE_STREAM_WAIT] - it->stream_waits;
+  if (it->may_fail || it->callbacks || taken->is_forgotten)
+    return;
+  REQUIRE(waits <= (unsigned)__builtin_popcount(left));
+  REQUIRE(left || clpt_late_all_calls(&it->device) - it->device.calls[CLPT_LATE_STREAM_RETAIN] ==
+                      it->device_calls);
+}
+
 bool model_held_must_serve(const model *it, unsigned pool, int stream, size_t bytes)
 {
   size_t bin = clp_pool_bin_number(it->pools[pool].pool, bytes);
@@ -232,6 +245,7 @@ void model_held_serve(model *it, unsigned pool, int stream, const model_slot *go
     REQUIRE(it->may_fail || may_serve(it, taken, stream));
     REQUIRE(it->has_streams || it->may_fail || taken == youngest(it, pool, bin));
     check_wait(it, taken, stream);
+    check_calls(it, taken, stream);
     it->served++;
     take_out(it, taken);
     return;

@@ -102,8 +102,8 @@ typedef struct model {
   model_phase phase;
   unsigned phase_pool;
   size_t phase_bytes;
-  bool must_hit;         /* a held block has to serve the allocation that is at work */
-  unsigned stream_waits; /* until the allocation that is at work */
+  bool must_hit; /* a held block has to serve the allocation that is at work */
+  unsigned stream_waits, device_calls; /* until the allocation that is at work */
 
   /* hooks.c */
   model_hook hooks[MODEL_HOOKS];

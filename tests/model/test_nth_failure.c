@@ -82,27 +82,19 @@ static void run_and_compare(model_program *program, long live_before)
     model_fail(model_last_run(), "the host", 0, "memory of the host did not come back");
 }
 
-static void set_failure(model_program *program, unsigned long nth, bool is_memory, bool stays)
-{
-  program->config.nth_device = nth;
-  program->config.nth_is_memory = is_memory;
-  program->config.nth_stays = stays;
-}
-
 /* The first run allocates memory that the library keeps for the thread; later runs must add none.
- */
+ * Each call fails with an error; those for memory for want of it, once and from then on. */
 static void fail_each_device_call(model_program *program)
 {
+  enum { ERROR, LACK, LASTING_LACK, WAYS };
   (void)run_counted(program);
-  unsigned long all = device_calls(false), memory = device_calls(true);
+  unsigned long calls[] = {device_calls(false), device_calls(true), device_calls(true)};
   long live = clpt_host_live();
-  for (unsigned long nth = 1; nth <= all; nth++) {
-    set_failure(program, nth, false, false);
-    run_and_compare(program, live);
-  }
-  for (unsigned long nth = 1; nth <= memory; nth++)
-    for (unsigned stays = 0; stays < 2; stays++) {
-      set_failure(program, nth, true, stays);
+  for (unsigned way = ERROR; way < WAYS; way++)
+    for (unsigned long nth = 1; nth <= calls[way]; nth++) {
+      program->config.nth_device = nth;
+      program->config.nth_is_memory = way != ERROR;
+      program->config.nth_stays = way == LASTING_LACK;
       run_and_compare(program, live);
     }
 }
@@ -111,11 +103,9 @@ static void fail_each_host_call(model_program *program)
 {
   unsigned long calls = run_counted(program);
   long live = clpt_host_live();
-  for (unsigned long nth = 1; nth <= calls; nth++) {
-    program->config.nth_host = nth;
-    program->config.nth_stays = 0;
-    run_and_compare(program, live);
-    program->config.nth_stays = 1;
+  for (unsigned long nth = 0; nth < 2 * calls; nth++) {
+    program->config.nth_host = 1 + nth / 2;
+    program->config.nth_stays = nth % 2;
     run_and_compare(program, live);
   }
 }
@@ -129,28 +119,24 @@ static void fail_one_call(model_program *program)
 }
 
 /* Not all failures come: the device does not fail where a pool ends, whose blocks would be lost. */
-static void require_failures(const model_tally *tally)
+static void try_all(const model_trial *trial)
 {
-  unsigned long wanted = tally->runs - tally->programs;
-  printf("%lu programs, run %lu times, with %lu failures\n", tally->programs, tally->runs,
-         tally->faults);
+  model_tally tally = model_try(1, clpt_iterations(PROGRAMS) + 1, trial);
+  printf("%lu programs, run %lu times, with %lu failures\n", tally.programs, tally.runs,
+         tally.faults);
   if (!model_has_choice())
-    ck_assert_uint_ge(tally->faults, wanted / 3);
+    ck_assert_uint_ge(tally.faults, (tally.runs - tally.programs) / 3);
 }
 
 START_TEST(each_call_of_the_device_fails)
 {
-  static const model_trial trial = {draw_short_on_fake, fail_each_device_call, fail_one_call};
-  model_tally tally = model_try(1, clpt_iterations(PROGRAMS) + 1, &trial);
-  require_failures(&tally);
+  try_all(&(model_trial){draw_short_on_fake, fail_each_device_call, fail_one_call});
 }
 END_TEST
 
 START_TEST(each_allocation_of_host_memory_fails)
 {
-  static const model_trial trial = {draw_short, fail_each_host_call, fail_one_call};
-  model_tally tally = model_try(1, clpt_iterations(PROGRAMS) + 1, &trial);
-  require_failures(&tally);
+  try_all(&(model_trial){draw_short, fail_each_host_call, fail_one_call});
 }
 END_TEST
 

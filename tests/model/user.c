@@ -162,6 +162,7 @@ void model_do_allocate(model *it, const model_call *call)
   it->phase_pool = pool;
   it->asked = bytes;
   it->stream_waits = it->device.calls[CLPT_LATE_STREAM_WAIT];
+  it->device_calls = clpt_late_all_calls(&it->device) - it->device.calls[CLPT_LATE_STREAM_RETAIN];
   it->callbacks = 0;
   clp_status status = ask(it, from->pool, bytes, stream_of(it, call->stream), &buffer);
   it->phase = MODEL_IDLE;

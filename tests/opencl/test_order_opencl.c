@@ -140,7 +140,7 @@ static void write_words(clp_stream queue, clp_buffer *buffer, uint32_t word)
   keep_order(queue);
 }
 
-static bool read_words(clp_stream queue, clp_buffer *buffer, uint32_t *to)
+static void read_words(clp_stream queue, clp_buffer *buffer, uint32_t *to)
 {
   const size_t at = read_count * CLPT_ORDER_BYTES;
   const clp_memory from = clp_buffer_memory(buffer), copy = clp_buffer_memory(copies[kind]);
@@ -150,7 +150,6 @@ static bool read_words(clp_stream queue, clp_buffer *buffer, uint32_t *to)
                                                     CLPT_ORDER_BYTES, 0, NULL, NULL));
   reads[read_count++] = to;
   keep_order(queue);
-  return true;
 }
 
 static clp_stream renew(clp_stream queue)
@@ -165,7 +164,6 @@ static clp_stream renew(clp_stream queue)
 
 static const clpt_order_backend opencl = {.variants = VARIANTS,
                                           .rounds = ROUNDS,
-                                          .looks = CLPT_MOST_LOOKS,
                                           .open = open_queues,
                                           .close = close_queues,
                                           .gate = gate,

@@ -12,23 +12,14 @@
 #include <clpool/allocator.h>
 #include <pthread.h>
 
+/* clang-format off */
 /** The functions of the allocator. */
 typedef enum clpt_late_call {
-  CLPT_LATE_ALLOCATE,
-  CLPT_LATE_FREE,
-  CLPT_LATE_FREE_ON,
-  CLPT_LATE_DRAIN,
-  CLPT_LATE_STREAM_RETAIN,
-  CLPT_LATE_STREAM_RELEASE,
-  CLPT_LATE_MARK_CREATE,
-  CLPT_LATE_MARK_RELEASE,
-  CLPT_LATE_MARK_IS_DONE,
-  CLPT_LATE_STREAM_WAIT,
-  CLPT_LATE_HOST_WAIT,
-  CLPT_LATE_SPLIT,
-  CLPT_LATE_UNSPLIT,
-  CLPT_LATE_CALLS
+  CLPT_LATE_ALLOCATE, CLPT_LATE_FREE, CLPT_LATE_FREE_ON, CLPT_LATE_DRAIN, CLPT_LATE_STREAM_RETAIN,
+  CLPT_LATE_STREAM_RELEASE, CLPT_LATE_MARK_CREATE, CLPT_LATE_MARK_RELEASE, CLPT_LATE_MARK_IS_DONE,
+  CLPT_LATE_STREAM_WAIT, CLPT_LATE_HOST_WAIT, CLPT_LATE_SPLIT, CLPT_LATE_UNSPLIT, CLPT_LATE_CALLS
 } clpt_late_call;
+/* clang-format on */
 
 /** How it takes memory back that streams may still use; see clp_allocator_ops. */
 typedef enum clpt_late_freeing {
@@ -128,93 +119,66 @@ struct clpt_late_device {
 /** A device of unbounded memory, which frees at once; no home stream, no streams. */
 void clpt_late_init(clpt_late_device *device);
 
-/** Sets how memory goes back: for before clpt_late_allocator. */
+/** For before clpt_late_allocator: how memory goes back; memory is an address, and so is that of
+ * parts, of which the device is not told; no functions of stream order. */
 void clpt_late_set_freeing(clpt_late_device *device, clpt_late_freeing freeing);
-
-/** Memory is an address, and so is that of parts, of which the device is not told: for before
- * clpt_late_allocator. Whoever uses parts opens and closes them. */
 void clpt_late_set_addresses(clpt_late_device *device);
-
-/** A part begins to be used, which must not overlap another one; and ends, but for work that
- * streams were given. */
-void clpt_late_open(clpt_late_device *device, clp_memory memory, size_t bytes);
-void clpt_late_close(clpt_late_device *device, clp_memory memory, size_t bytes);
-
-/** Takes the functions of stream order away: for before clpt_late_allocator. */
 void clpt_late_without_streams(clpt_late_device *device);
-
-/** The address of the block or part of at least `bytes` that `memory` names. NULL: there is none.
- */
-unsigned char *clpt_late_content(clpt_late_device *device, clp_memory memory, size_t bytes);
 
 /** An allocator on `device`, which must outlive it. The caller's reference. */
 clp_allocator *clpt_late_allocator(clpt_late_device *device);
+
+/** Where parts are addresses: one begins to be used, which must not overlap another one; and ends,
+ * but for work that streams were given. */
+void clpt_late_open(clpt_late_device *device, clp_memory memory, size_t bytes);
+void clpt_late_close(clpt_late_device *device, clp_memory memory, size_t bytes);
+
+/** The address of the block or part of at least `bytes` that `memory` names; NULL: there is none.
+ */
+unsigned char *clpt_late_content(clpt_late_device *device, clp_memory memory, size_t bytes);
 
 /** What was ever wrong, or did not come back of memory, marks and streams once the allocator has
  * ended; NULL: nothing. Work that is left is done before. */
 const char *clpt_late_find_wrong(clpt_late_device *device);
 
-/** Asserts that nothing was wrong, as above; then frees what the fake is made of. */
+/** Frees what the fake is made of; the second asserts before that nothing was wrong, as above. */
+void clpt_late_end(clpt_late_device *device);
 void clpt_late_assert_ended(clpt_late_device *device);
 
-/** Frees what the fake is made of, whatever went wrong. */
-void clpt_late_end(clpt_late_device *device);
-
-/** @name Streams, as their user has them @{ */
-
-/** A stream of the device; the caller's reference. */
+/** Streams, as their user has them: a new one, of which the caller has a reference, or lets it go;
+ * or ends it at once, as cuStreamDestroy does: its work goes on, but no call may be made with it,
+ * nor may the library have references. With reuse_addresses the next one is made there. */
 clp_stream clpt_late_stream_new(clpt_late_device *device);
 void clpt_late_stream_drop(clpt_late_device *device, clp_stream stream);
-
-/** Ends a stream at once, as cuStreamDestroy does: its work goes on, but no call may be made with
- * it, nor may the library have references. With reuse_addresses the next new stream is made there.
- */
 void clpt_late_stream_destroy(clpt_late_device *device, clp_stream stream);
 
-/** Gives the stream work that writes something new to the block. */
+/** Gives the stream work that writes something new to the block, or that finds whether the block
+ * then has what the last write that was given before, to whichever stream, wrote. */
 void clpt_late_write(clpt_late_device *device, clp_stream stream, clp_memory memory);
-
-/** Gives the stream work that finds whether the block then has what the last write that was given
- * before, to whichever stream, wrote. */
 void clpt_late_read(clpt_late_device *device, clp_stream stream, clp_memory memory);
 
-/** Makes `later` wait for all that `earlier` has been given; not counted as the library's. */
+/** Makes `later`, or the host, wait for all that a stream has been given; not counted as the
+ * library's. */
 void clpt_late_order(clpt_late_device *device, clp_stream earlier, clp_stream later);
-
-/** Waits on the host for all that the stream has been given; not counted as the library's. */
 void clpt_late_finish(clpt_late_device *device, clp_stream stream);
 
-/** @} */
-
-/** @name Letting time pass @{ */
-
-/** Does one piece of the stream's work; false: none is left, or it waits for another stream. */
+/** Lets time pass: does one piece of the stream's work, or of a stream's by chance (false: none is
+ * left, or it waits for another stream); all of it, as far as it goes; all work, that of newer
+ * streams before that of older ones, wherever it may. */
 bool clpt_late_step(clpt_late_device *device, clp_stream stream);
-
-/** Does the stream's work as far as it goes without another stream. */
-void clpt_late_run(clpt_late_device *device, clp_stream stream);
-
-/** Does one piece of work of a stream by chance; false: all is done. */
 bool clpt_late_step_any(clpt_late_device *device, clpt_chance *chance);
-
-/** Does all work: that of newer streams before that of older ones, wherever it may. */
+void clpt_late_run(clpt_late_device *device, clp_stream stream);
 void clpt_late_run_all(clpt_late_device *device);
 
-/** How many pieces of work the stream has left. */
+/** How many pieces of work the stream has left; does its work as far as it goes, and says whether
+ * it then waits for another stream. */
 size_t clpt_late_left(clpt_late_device *device, clp_stream stream);
-
-/** Does the stream's work as far as it goes; whether it then waits for another stream. */
 bool clpt_late_is_held_up(clpt_late_device *device, clp_stream stream);
 
-/** @} */
-
-/** How many calls there were, of any function. */
+/** How many calls there were, of any function, and how many references to streams the library has;
+ * clears the trace, and the counts of calls. */
 unsigned clpt_late_all_calls(clpt_late_device *device);
-
-/** How many references to streams the library has. */
 unsigned clpt_late_retains(clpt_late_device *device);
-
-/** Clears the trace, and the counts of calls. */
 void clpt_late_clear(clpt_late_device *device);
 
 #endif

@@ -16,7 +16,7 @@ enum { NONE = WITH(0), LOOKING = WITH(LOOKS), BOTH = WITH(EITHER), WAITING = WIT
 /* The stream waits for one that is held up (when); else it can be finished. */
 #define HELD_UP(s, w) {.act = SEE_HELD_UP, .stream = s, .when = w}
 /* A buffer, used on the stream: whichever, a new one, the block of `b` with so many waits or else
- * a new one, and the same for a block whose work is done. The second of each names no stream. */
+ * a new one, and the same for a block whose work is done. UNORDERED names no stream. */
 #define TAKES(how, x, s, b, w, n, u) \
     {.act = how, .buffer = x, .stream = s, .other = b, .when = w, .count = n, .unordered = u}
 #define TAKE(x, s) TAKES(TAKE_BUFFER, x, s, x, ANYHOW, 0, false)
@@ -26,7 +26,6 @@ enum { NONE = WITH(0), LOOKING = WITH(LOOKS), BOTH = WITH(EITHER), WAITING = WIT
 #define GETS(x, s, b, w, n) TAKES(TAKE_BUFFER, x, s, b, w, n, false)
 #define GETS_UNORDERED(x, s, b, w, n) TAKES(TAKE_BUFFER, x, s, b, w, n, true)
 #define GETS_DONE(x, s, b, w) TAKES(TAKE_DONE, x, s, b, w, 0, false)
-#define GETS_DONE_UNORDERED(x, s, b, w) TAKES(TAKE_DONE, x, s, b, w, 0, true)
 #define USE(x, s) {.act = USE_BUFFER, .buffer = x, .stream = s}
 /* The second stream reads what the first has written. */
 #define SHARE(x, s, t) \
@@ -61,17 +60,6 @@ static const order_case cases[] = {
      {GATE(S), HOLD(X, S), GETS(Y, T, X, WAITS, 1), HELD_UP(T, WAITS), OPEN(S), HELD_UP(T, NEVER)}},
     {"work that is done holds nothing up", 0, ALL,
      {HOLD(X, S), OPEN(S), GETS_DONE(Y, T, X, EITHER)}},
-    {"a block stays with its stream, also when its work is done", 0, NONE,
-     {HOLD(X, S), OPEN(S), NEW(Y, T), GETS_DONE(Z, S, X, ALWAYS)}},
-    {"the oldest block is found to be done", 0, LOOKING,
-     {GATE(S), TAKE(V, U), TAKE(X, S), TAKE(Y, S), TAKE(Z, S), OPEN(U), RELEASE(V, U),
-      RELEASE(X, S), RELEASE(Y, S), RELEASE(Z, S), GETS_DONE(W, T, V, ALWAYS)}},
-    {"the newest block is found to be done", 0, LOOKING,
-     {GATE(S), TAKE(V, U), TAKE(X, S), TAKE(Y, S), TAKE(Z, S), OPEN(U), RELEASE(X, S),
-      RELEASE(Y, S), RELEASE(Z, S), RELEASE(V, U), GETS_DONE(W, T, V, ALWAYS)}},
-    {"blocks of a stream come back newest first", IN_ORDER | NO_ARENA, ALL,
-     {GATE(S), TAKE(X, S), TAKE(Y, S), TAKE(Z, S), RELEASE(X, S), RELEASE(Y, S), RELEASE(Z, S),
-      GETS(V, S, Z, ALWAYS, 0), GETS(W, S, Y, ALWAYS, 0), GETS(Z, S, X, ALWAYS, 0)}},
     {"it is the stream of the release that counts", 0, ALL,
      {GATE(S), TAKE(X, S), SHARE(X, S, T), RELEASE(X, T), GETS(Y, T, X, OWN, 0), RELEASE(Y, T),
       GETS(Z, S, Y, WAITS, 1)}},
@@ -90,30 +78,12 @@ static const order_case cases[] = {
     {"use between the note and the release counts", 0, ALL,
      {TAKE(X, S), SHARE_RECORDED(X, S, T), OPEN(S), OPEN(T), GATE(T), SHARE(X, S, T), RELEASE(X, S),
       GETS(Y, S, X, WAITS, 1), HELD_UP(S, WAITS)}},
-    {"use after a later mark counts too", NO_ARENA, WAITING,
-     {TAKE(X, S), SHARE_RECORDED(X, S, T), HOLD(Y, T), GETS(Z, S, Y, ALWAYS, 1), OPEN(T), OPEN(S),
-      GATE(T), SHARE(X, S, T), RELEASE(X, S), GETS(V, S, X, ALWAYS, 1), HELD_UP(S, ALWAYS)}},
-    {"notes of the stream of the release cost nothing", IN_ORDER, ALL,
-     {GATE(S), TAKE(X, S), CALM, RECORD(X, S), RECORD(X, S), RECORD(X, S), RELEASE(X, S),
-      GETS(Y, S, X, ALWAYS, 0), QUIET}},
     {"use that is done is not waited for", 0, ANY,
      {TAKE(X, S), SHARE_RECORDED(X, S, T), RELEASE(X, S), OPEN(S), OPEN(T),
       GETS_DONE(Y, S, X, ALWAYS)}},
-    {"of several only those at work are waited for", 0, BOTH,
-     {GATE(T), TAKE(X, S), SHARE_RECORDED(X, S, T), RELEASE(X, S), OPEN(S),
-      GETS(Y, U, X, ALWAYS, 1), HELD_UP(U, ALWAYS), OPEN(T), HELD_UP(U, NEVER)}},
-    {"many notes of one stream are one", 0, ALL,
-     {GATE(T), TAKE(X, S), SHARE_RECORDED(X, S, T), RECORD(X, T), RECORD(X, T), RECORD(X, T),
-      RELEASE(X, S), GETS(Y, U, X, WAITS, 2)}},
-    {"notes end with the buffer", IN_ORDER, WAITING,
-     {TAKE(Z, T), TAKE(X, S), SHARE_RECORDED(X, S, T), RELEASE(X, S), GETS(Y, S, X, ALWAYS, 1),
-      RELEASE(Y, S), USE(Z, T), CALM, GETS(V, S, X, ALWAYS, 0), QUIET}},
     {"notes count in an unordered release", NO_HOME, ALL,
      {GATE(T), TAKE_UNORDERED(X, S), SHARE_RECORDED(X, S, T), OPEN(S), RELEASE_UNORDERED(X),
       GETS(Y, U, X, WAITS, 1), HELD_UP(U, WAITS)}},
-    {"a noted stream that its user dropped is waited for", CAN_DROP, ALL,
-     {GATE(T), TAKE(X, S), SHARE_RECORDED(X, S, T), DROP(T), RELEASE(X, S), GETS(Y, S, X, WAITS, 1),
-      HELD_UP(S, WAITS)}},
 
     /* --- without a stream: of the home stream --- */
     {"a warm pair of the home stream calls nothing", HOME | IN_ORDER, ALL,
@@ -125,27 +95,12 @@ static const order_case cases[] = {
     {"another waits for the home stream", HOME, ALL,
      {TAKE_UNORDERED(X, H), OPEN(H), GATE(H), USE(X, H), RELEASE_UNORDERED(X),
       GETS(Y, T, X, WAITS, 1), HELD_UP(T, WAITS | HOME_USED)}},
-    {"the home stream is looked at as all are", HOME, LOOKING,
-     {TAKE_UNORDERED(X, H), RELEASE_UNORDERED(X), OPEN(H), GETS_DONE(Y, T, X, ALWAYS), GATE(T),
-      USE(Y, T), RELEASE(Y, T), NEW_UNORDERED(Z, H), OPEN(T),
-      GETS_DONE_UNORDERED(V, H, X, ALWAYS)}},
-    {"an unordered release is of the home stream wherever the buffer was taken", HOME | IN_ORDER,
-     ALL,
-     {GATE(S), TAKE(X, S), SHARE(X, S, H), RELEASE_UNORDERED(X), GETS_UNORDERED(Y, H, X, ALWAYS, 0),
-      RELEASE_UNORDERED(Y),
-      GETS(Z, S, X, WAITS, 1)}},
 
     /* --- without a stream, and none is home: the user has synchronized --- */
     {"what was released unordered is anybody's", NO_HOME, ALL,
      {TAKE_UNORDERED(X, S), OPEN(S), RELEASE_UNORDERED(X), GETS(Y, T, X, ALWAYS, 0)}},
-    {"without streams nothing is called", NO_HOME, ALL,
-     {TAKE_UNORDERED(X, S), OPEN(S), RELEASE_UNORDERED(X), CALM, GETS_UNORDERED(Y, S, X, ALWAYS, 0),
-      QUIET}},
     {"a block whose stream is at work does not serve unordered", NO_HOME, ALL,
      {GATE(S), HOLD(X, S), NEW_UNORDERED(Y, T)}},
-    {"a release on a stream follows an unordered taking", NO_HOME, ALL,
-     {GATE(S), TAKE_UNORDERED(X, S), RELEASE(X, S), GETS(Y, S, X, OWN, 0), RELEASE(Y, S),
-      GETS(Z, T, X, WAITS, 1), HELD_UP(T, WAITS)}},
 
     /* --- bound --- */
     {"a bound buffer is released on its stream", 0, ALL,
@@ -177,9 +132,6 @@ static const order_case cases[] = {
     {"memory of two of which one has ended goes back behind both", 0, ALL,
      {GATE(S), GATE(T), TAKE(X, S), SHARE_RECORDED(X, S, T), RELEASE(X, S), FORGET(S),
       GIVE_BACK(TRIM, ALWAYS)}},
-    {"who waited for it waits for its successor too", 0, WAITING,
-     {HOLD(X, S), GETS(Y, T, X, ALWAYS, 1), OPEN(T), OPEN(S), FORGET(S), GATE(S), NEW(Z, S),
-      RELEASE(Z, S), GETS(V, T, Z, ALWAYS, 1), HELD_UP(T, ALWAYS)}},
 };
 /* clang-format on */
 

@@ -17,7 +17,7 @@ enum { CLPT_S, CLPT_T, CLPT_U, CLPT_H, CLPT_ORDER_STREAMS };
 enum {
   CLPT_ORDER_BYTES = 1020, /* its bin's size, where an alignment rounds it */
   CLPT_ORDER_WORDS = CLPT_ORDER_BYTES / 4,
-  CLPT_MOST_LOOKS = 50,
+  CLPT_MOST_LOOKS = 50, /* at work that is done, until a driver says so */
   CLPT_MOST_READS = 64
 };
 
@@ -32,16 +32,14 @@ typedef struct clpt_order_setting {
 typedef struct clpt_order_backend {
   int variants;
   unsigned rounds;
-  unsigned looks; /**< how often a pool may have to look at work that is done; 1: and the numbers of
-                     waits are known */
   bool (*open)(int variant, clpt_order_setting *out); /**< false: there is no such variant here */
   void (*close)(void);
   void *(*gate)(clp_stream stream); /**< holds up what the stream is given from now on */
   void (*go)(void *gate);
   void (*order)(clp_stream earlier, clp_stream later);
-  /** Work that sets all words, or reads them, into `to` unless the backend looks itself. */
+  /** Work that sets all words, or reads them. */
   void (*write)(clp_stream stream, clp_buffer *buffer, uint32_t word);
-  bool (*read)(clp_stream stream, clp_buffer *buffer, uint32_t *to);
+  void (*read)(clp_stream stream, clp_buffer *buffer, uint32_t *to);
   bool (*is_held_up)(clp_stream stream);
   void (*finish)(clp_stream stream);
   void (*finish_all)(void);               /**< those that have ended, too */
