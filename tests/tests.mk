@@ -71,7 +71,6 @@ tests_libclptest_a_SOURCES = \
 	tests/support/late_device.c tests/support/late_device.h \
 	tests/support/late_rig.c tests/support/late_rig.h \
 	tests/support/order_cases.h tests/support/order_suite.c tests/support/order_suite.h \
-	tests/support/other_process.c tests/support/other_process.h \
 	tests/support/pools.c tests/support/pools.h \
 	tests/support/recorder.c tests/support/recorder.h \
 	tests/support/suite.c tests/support/suite.h \
@@ -238,14 +237,11 @@ if HAVE_CHECK
 check_LTLIBRARIES += tests/fakecuda/libfakecuda.la
 tests_fakecuda_libfakecuda_la_SOURCES = \
 	tests/fakecuda/calls.c \
-	tests/fakecuda/capture.c \
 	tests/fakecuda/devices.c \
 	tests/fakecuda/fake.h \
 	tests/fakecuda/fakecuda.h \
 	tests/fakecuda/memory.c \
 	tests/fakecuda/mempools.c \
-	tests/fakecuda/segments.c \
-	tests/fakecuda/sharing.c \
 	tests/fakecuda/streams.c
 tests_fakecuda_libfakecuda_la_LDFLAGS = $(AM_LDFLAGS) $(NO_UNDEFINED_LDFLAGS) \
 	-shared -avoid-version -rpath $(abs_top_builddir)/tests/fakecuda \
@@ -259,7 +255,6 @@ gpu_sources = \
 	tests/gpu/capture.c \
 	tests/gpu/gpu.c tests/gpu/gpu.h \
 	tests/gpu/mempool.c \
-	tests/gpu/share.c \
 	tests/gpu/two.c
 check_PROGRAMS += \
 	tests/cuda/test_cuda \

@@ -31,11 +31,9 @@ static int fd;                     /* of own[0] */
 
 static void make_mempools(void)
 {
-  clp_cuda_mempool_options options = CLP_CUDA_MEMPOOL_OPTIONS_INIT;
-
-  options.handle_types = CLP_CUDA_HANDLE_POSIX_FD;
-  for (options.device = 0; options.device < DEVICES; options.device++)
-    clpt_ok(clp_cuda_mempool_create(&options, &own[options.device]));
+  for (int i = 0; i < DEVICES; i++)
+    clpt_ok(clp_cuda_mempool_create(
+        CLPT_MEMPOOL(.device = i, .handle_types = CLP_CUDA_HANDLE_POSIX_FD), &own[i]));
   exported = clpt_cuda_take(own[0], BYTES, home);
   clpt_ok(clp_cuda_mempool_export_fd(own[0], &fd));
   clpt_ok(clp_cuda_mempool_import_fd(fd, &imported));
@@ -109,15 +107,15 @@ static clp_cuda_mempool_usage *usage_out(void)
 /* --- the calls --- */
 
 #define ALLOCATOR(...)                                                                             \
-  (&(const clp_cuda_async_options){                                                                \
-      .struct_size = sizeof(clp_cuda_async_options), .stream = home, __VA_ARGS__})
+  clp_cuda_async_allocator_create(CLPT_WITH(clp_cuda_async_options, .stream = home, __VA_ARGS__),  \
+                                  OBJECT)
 #define POOL(...)                                                                                  \
-  (&(const clp_cuda_async_pool_options){.struct_size = sizeof(clp_cuda_async_pool_options),        \
-                                        __VA_ARGS__})
-#define MEMPOOL(...)                                                                               \
-  (&(const clp_cuda_mempool_options){.struct_size = sizeof(clp_cuda_mempool_options), __VA_ARGS__})
-#define OP(op, ...) allocator->ops.op(allocator->self, __VA_ARGS__)
-#define DRAIN(op)   allocator->ops.op(allocator->self)
+  clp_cuda_async_pool_create(CLPT_WITH(clp_cuda_async_pool_options, __VA_ARGS__), OBJECT)
+#define MEMPOOL(...)      clp_cuda_mempool_create(CLPT_MEMPOOL(__VA_ARGS__), OBJECT)
+#define ALLOCATE(bytes)   clp_allocator_allocate(allocator, bytes, OBJECT)
+#define MALLOC(of, bytes) clp_cuda_async_pool_malloc(of, bytes, home, OBJECT)
+#define OP(op, ...)       allocator->ops.op(allocator->self, __VA_ARGS__)
+#define DRAIN(op)         allocator->ops.op(allocator->self)
 /* Once freed, it is no more to be freed. */
 #define FREES(variable, call) ((freed = (call)) != 0 ? freed : (variable = 0, freed))
 static clp_status freed;
@@ -171,17 +169,13 @@ static void end_pointer(void)
   T(name, clp_cuda_device_name(0, VALUE, 32))                                                      \
   T(memory, clp_cuda_device_memory(0, VALUE))                                                      \
   T(supports, clp_cuda_device_supports_mempools(0, VALUE))                                         \
-  X(allocator, TELLS, clp_cuda_async_allocator_create(ALLOCATOR(.device = 0), OBJECT),             \
+  X(allocator, TELLS, ALLOCATOR(.device = 0), END_ALLOCATOR)                                       \
+  X(allocator_of_current, TELLS, ALLOCATOR(.mempool_choice = CLP_CUDA_MEMPOOL_CURRENT),            \
     END_ALLOCATOR)                                                                                 \
-  X(allocator_of_current, TELLS,                                                                   \
-    clp_cuda_async_allocator_create(ALLOCATOR(.mempool_choice = CLP_CUDA_MEMPOOL_CURRENT),         \
-                                    OBJECT),                                                       \
-    END_ALLOCATOR)                                                                                 \
-  X(allocator_of_own, TELLS,                                                                       \
-    clp_cuda_async_allocator_create(ALLOCATOR(.mempool = own[0]), OBJECT), END_ALLOCATOR)          \
-  X(allocate, TELLS, clp_allocator_allocate(allocator, BYTES, OBJECT), END_MEMORY)                 \
-  X(allocate_in_context, IN_CONTEXT, clp_allocator_allocate(allocator, BYTES, OBJECT), END_MEMORY) \
-  X(allocate_too_much, LACKS, clp_allocator_allocate(allocator, TOO_MUCH, OBJECT), )               \
+  X(allocator_of_own, TELLS, ALLOCATOR(.mempool = own[0]), END_ALLOCATOR)                          \
+  X(allocate, TELLS, ALLOCATE(BYTES), END_MEMORY)                                                  \
+  X(allocate_in_context, IN_CONTEXT, ALLOCATE(BYTES), END_MEMORY)                                  \
+  X(allocate_too_much, LACKS, ALLOCATE(TOO_MUCH), )                                                \
   T(free, FREES(memory, clp_allocator_free(allocator, memory, BYTES)))                             \
   T(free_on, FREES(memory, OP(free_on, memory, BYTES, home)))                                      \
   T(drain, DRAIN(drain))                                                                           \
@@ -193,11 +187,8 @@ static void end_pointer(void)
   T(stream_wait, OP(stream_wait, home, mark))                                                      \
   T(host_wait, OP(host_wait, mark))                                                                \
   X(use_a_pool, DOES_WITHOUT, use_a_pool(), )                                                      \
-  X(mempool, TELLS,                                                                                \
-    clp_cuda_mempool_create(MEMPOOL(.handle_types = CLP_CUDA_HANDLE_POSIX_FD), OBJECT),            \
-    END_MEMPOOL)                                                                                   \
-  X(mempool_of_host, DOES_WITHOUT,                                                                 \
-    clp_cuda_mempool_create(MEMPOOL(.location = CLP_CUDA_ON_HOST_NUMA), OBJECT), END_MEMPOOL)      \
+  X(mempool, TELLS, MEMPOOL(.handle_types = CLP_CUDA_HANDLE_POSIX_FD), END_MEMPOOL)                \
+  X(mempool_of_host, DOES_WITHOUT, MEMPOOL(.location = CLP_CUDA_ON_HOST_NUMA), END_MEMPOOL)        \
   X(destroy, TELLS, FREES(own[1], clp_cuda_mempool_destroy(own[1])),                               \
     clpt_ok(clp_cuda_mempool_create(NULL, &own[1])))                                               \
   T(mempool_default, clp_cuda_mempool_default(0, OBJECT))                                          \
@@ -219,16 +210,12 @@ static void end_pointer(void)
     clpt_cuda_give(MADE(unsigned long long), home))                                                \
   T(free_pointer, FREES(exported, clp_cuda_pointer_free(exported, home)))                          \
   X(pool, TELLS, clp_cuda_async_pool_create(NULL, OBJECT), END_POOL)                               \
-  X(pool_of_one, TELLS,                                                                            \
-    clp_cuda_async_pool_create(POOL(.mempools = own, .mempool_count = 1), OBJECT), END_POOL)       \
-  X(pool_of_two, TELLS,                                                                            \
-    clp_cuda_async_pool_create(POOL(.mempools = own, .mempool_count = 2), OBJECT), END_POOL)       \
-  X(malloc, TELLS, clp_cuda_async_pool_malloc(pool, BYTES, home, OBJECT), end_pointer())           \
-  X(malloc_in_context, IN_CONTEXT, clp_cuda_async_pool_malloc(pool, BYTES, home, OBJECT),          \
-    end_pointer())                                                                                 \
-  X(malloc_too_much, LACKS, clp_cuda_async_pool_malloc(pool, TOO_MUCH, home, OBJECT), )            \
-  X(malloc_within_a_limit, DOES_WITHOUT, clp_cuda_async_pool_malloc(limited, BYTES, home, OBJECT), \
-    end_pointer())                                                                                 \
+  X(pool_of_one, TELLS, POOL(.mempools = own, .mempool_count = 1), END_POOL)                       \
+  X(pool_of_two, TELLS, POOL(.mempools = own, .mempool_count = 2), END_POOL)                       \
+  X(malloc, TELLS, MALLOC(pool, BYTES), end_pointer())                                             \
+  X(malloc_in_context, IN_CONTEXT, MALLOC(pool, BYTES), end_pointer())                             \
+  X(malloc_too_much, LACKS, MALLOC(pool, TOO_MUCH), )                                              \
+  X(malloc_within_a_limit, DOES_WITHOUT, MALLOC(limited, BYTES), end_pointer())                    \
   T(pool_free, FREES(pointer, clp_cuda_async_pool_free(pool, pointer, home)))                      \
   T(free_all_blocks, clp_cuda_async_pool_free_all_blocks(pool, home))                              \
   T(total_bytes, clp_cuda_async_pool_total_bytes(pool, VALUE))                                     \
@@ -327,7 +314,6 @@ START_TEST(each_call_of_the_driver_fails)
   } while (failed);
   ck_assert_msg(nth > 1, "%s makes no call that can fail", it->name);
 }
-END_TEST
 
 /* --- failures of host memory --- */
 
@@ -346,7 +332,6 @@ START_TEST(each_allocation_of_host_memory_fails)
     teardown();
   }
 }
-END_TEST
 
 CLPT_MAIN("cuda_failures", clpt_run)
 {

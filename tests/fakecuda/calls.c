@@ -21,7 +21,6 @@ static const entry functions[FAKE_CALLS] = {FAKECUDA_FUNCTIONS(FUNCTION_ENTRY)};
 pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t fake_progress = PTHREAD_COND_INITIALIZER;
 fakecuda_features fakecuda_has;
-fakecuda_defect fakecuda_planted;
 bool fake_initialized;
 _Thread_local bool fake_in_host_function;
 
@@ -75,7 +74,7 @@ __attribute__((constructor)) static void begin(void)
   set_up();
 }
 
-CUresult fake_violation_locked(CUresult code, const char *format, ...)
+CUresult fake_wrong(CUresult code, const char *format, ...)
 {
   char what[256];
   va_list arguments;
@@ -174,14 +173,14 @@ CUresult fake_begin_call_locked(fake_call call)
   CUresult code = CLPI_CUDA_SUCCESS;
   calls[call]++;
   if (fake_in_host_function)
-    return fake_violation_locked(CLPI_CUDA_NOT_PERMITTED, "%s inside of a host function",
-                                 functions[call].name);
+    return fake_wrong(CLPI_CUDA_NOT_PERMITTED, "%s inside of a host function",
+                      functions[call].name);
   if (functions[call].version > fakecuda_has.version)
-    return fake_violation_locked(CLPI_CUDA_NOT_SUPPORTED, "%s, which CUDA %d does not have",
-                                 functions[call].name, fakecuda_has.version);
+    return fake_wrong(CLPI_CUDA_NOT_SUPPORTED, "%s, which CUDA %d does not have",
+                      functions[call].name, fakecuda_has.version);
   if (!fake_initialized && !works_before_init(call))
     return CLPI_CUDA_NOT_INITIALIZED;
-  if (is_unsafe(call) && fakecuda_planted != FAKECUDA_CAPTURES_FORBID_NOTHING)
+  if (is_unsafe(call))
     code = fake_end_captures_locked(NULL);
   return code ? code : next_failure_locked(call);
 }
@@ -191,9 +190,7 @@ void fakecuda_reset(void)
 {
   FAKE_LOCK;
   fake_streams_finish_locked();
-  fake_segments_reset_locked();
-  fake_events_reset_locked();
-  fake_capture_reset_locked();
+  fake_memory_reset_locked();
   fake_streams_reset_locked();
   fake_mempools_reset_locked();
   fake_contexts_reset_locked();
@@ -213,7 +210,7 @@ CUresult cuGetProcAddress(const char *symbol, void **address, int version, uint6
 {
   FAKE_ENTER(cuGetProcAddress);
   if (flags != LEGACY_STREAM)
-    return fake_violation_locked(CLPI_CUDA_INVALID_VALUE, "functions with other default streams");
+    return fake_wrong(CLPI_CUDA_INVALID_VALUE, "functions with other default streams");
   *address = NULL;
   *status = NOT_FOUND;
   for (const entry *it = functions; it < functions + FAKE_CALLS; it++) {

@@ -38,23 +38,19 @@ CUresult cuDriverGetVersion(int *version)
   X(INVALID_CONTEXT)                                                                               \
   X(PEER_ACCESS_UNSUPPORTED)                                                                       \
   X(INVALID_HANDLE) X(NOT_PERMITTED) X(NOT_SUPPORTED) X(STREAM_CAPTURE_UNSUPPORTED)
+#define ENTRY(word) {CLPI_CUDA_##word, "CUDA_ERROR_" #word},
+static const struct {
+  CUresult code;
+  const char *name;
+} names[] = {ERRORS(ENTRY){FAKECUDA_UNKNOWN, "CUDA_ERROR_UNKNOWN"}};
 
 CUresult cuGetErrorName(CUresult asked, const char **name)
 {
   FAKE_ENTER(cuGetErrorName);
-  switch (asked) {
-#define NAME(word)                                                                                 \
-  case CLPI_CUDA_##word:                                                                           \
-    *name = "CUDA_ERROR_" #word;                                                                   \
-    return CLPI_CUDA_SUCCESS;
-    ERRORS(NAME)
-  case FAKECUDA_UNKNOWN:
-    *name = "CUDA_ERROR_UNKNOWN";
-    return CLPI_CUDA_SUCCESS;
-  default:
-    *name = NULL;
-    return CLPI_CUDA_INVALID_VALUE;
-  }
+  *name = NULL;
+  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    *name = names[i].code == asked ? names[i].name : *name;
+  return *name ? CLPI_CUDA_SUCCESS : CLPI_CUDA_INVALID_VALUE;
 }
 
 CUresult cuDeviceGet(CUdevice *device, int ordinal)
@@ -106,15 +102,6 @@ CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device)
   return CLPI_CUDA_SUCCESS;
 }
 
-CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
-{
-  FAKE_ENTER(cuDeviceCanAccessPeer);
-  FAKE_TRY(fake_device_locked(device));
-  FAKE_TRY(fake_device_locked(peer));
-  *can = device != peer && fakecuda_has.peers;
-  return CLPI_CUDA_SUCCESS;
-}
-
 /* --- contexts --- */
 
 enum { DEEPEST_STACK = 32 };
@@ -136,8 +123,7 @@ CUresult fake_current_locked(CUcontext *ctx)
   *ctx = top();
   if (*ctx && (*ctx)->alive)
     return CLPI_CUDA_SUCCESS;
-  return fake_violation_locked(CLPI_CUDA_INVALID_CONTEXT,
-                               "no context is current, or one that is no more");
+  return fake_wrong(CLPI_CUDA_INVALID_CONTEXT, "no context is current, or one that is no more");
 }
 
 static CUcontext new_locked(CUdevice device, bool primary)
@@ -158,7 +144,6 @@ static bool is_alive_locked(const struct CUctx_st *ctx)
 static void end_locked(CUcontext ctx)
 {
   fake_streams_end_of_locked(ctx);
-  fake_events_end_of_locked(ctx);
   ctx->legacy = ctx->per_thread = NULL;
   ctx->alive = false;
 }
@@ -166,13 +151,12 @@ static void end_locked(CUcontext ctx)
 void fake_contexts_reset_locked(void)
 {
   if (stack.depth > 0)
-    (void)fake_violation_locked(0, "a context is still current");
+    (void)fake_wrong(0, "a context is still current");
   stack.depth = 0;
   while (contexts) {
     CUcontext ctx = contexts;
     if (ctx->alive)
-      (void)fake_violation_locked(0, "a context of device %d is left, retained %u times",
-                                  ctx->device, ctx->retains);
+      (void)fake_wrong(0, "a context of device %d is left", ctx->device);
     contexts = ctx->next;
     free(ctx);
   }
@@ -198,8 +182,8 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device)
   FAKE_TRY(fake_device_locked(device));
   CUcontext primary = fake_devices[device].primary;
   if (!primary || !primary->retains)
-    return fake_violation_locked(CLPI_CUDA_INVALID_CONTEXT,
-                                 "the primary context of device %d is released too often", device);
+    return fake_wrong(CLPI_CUDA_INVALID_CONTEXT, "primary context %d is released too often",
+                      device);
   if (--primary->retains == 0)
     end_locked(primary);
   return CLPI_CUDA_SUCCESS;
@@ -210,10 +194,7 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 static CUresult push_locked(CUcontext ctx)
 {
   if (!is_alive_locked(ctx) || stack.depth == DEEPEST_STACK)
-    return fake_violation_locked(CLPI_CUDA_INVALID_CONTEXT,
-                                 "a context that is none, or is no more, or too many");
-  if (fakecuda_planted == FAKECUDA_ANOTHER_CONTEXT_IS_PUSHED && stack.depth > 0)
-    ctx = stack.at[0];
+    return fake_wrong(CLPI_CUDA_INVALID_CONTEXT, "a context that is none or no more, or too many");
   stack.at[stack.depth++] = ctx;
   return CLPI_CUDA_SUCCESS;
 }
@@ -233,7 +214,7 @@ CUresult cuCtxDestroy(CUcontext ctx)
 {
   FAKE_ENTER(cuCtxDestroy);
   if (!is_alive_locked(ctx) || ctx->primary)
-    return fake_violation_locked(CLPI_CUDA_INVALID_CONTEXT, "a context destroyed that cannot be");
+    return fake_wrong(CLPI_CUDA_INVALID_CONTEXT, "a context destroyed that cannot be");
   end_locked(ctx);
   stack.depth -= top() == ctx;
   return CLPI_CUDA_SUCCESS;
@@ -265,7 +246,7 @@ CUresult cuCtxPopCurrent(CUcontext *ctx)
 {
   FAKE_ENTER(cuCtxPopCurrent);
   if (!stack.depth)
-    return fake_violation_locked(CLPI_CUDA_INVALID_CONTEXT, "no context is left to pop");
+    return fake_wrong(CLPI_CUDA_INVALID_CONTEXT, "no context is left to pop");
   *ctx = stack.at[--stack.depth];
   return CLPI_CUDA_SUCCESS;
 }

@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-enum { FAKE_MOST_STREAMS = 128, FAKE_ALIGNMENT = 512 };
+enum { FAKE_MOST_STREAMS = 128 };
 
 /* --- calls of the driver: calls.c --- */
 
@@ -37,9 +37,8 @@ void fake_leave(pthread_mutex_t *const *lock);
   FAKE_TRY(fake_begin_call_locked(FAKE_##name))
 CUresult fake_begin_call_locked(fake_call call);
 
-/* Tells what the caller did wrong. Returns `code`, if the program goes on. */
-CUresult fake_violation_locked(CUresult code, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Tells what the caller did wrong, with the lock held. Returns `code`, if the program goes on. */
+CUresult fake_wrong(CUresult code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Memory of the fake's own, zeroed; the program ends where there is none. */
 void *fake_new(size_t bytes);
@@ -50,7 +49,7 @@ extern bool fake_initialized;
 /* True on a stream's thread while it runs a host function. */
 extern _Thread_local bool fake_in_host_function;
 
-/* --- devices: devices.c --- */
+/* --- devices and contexts: devices.c --- */
 
 typedef struct fake_device {
   size_t taken;
@@ -61,8 +60,6 @@ extern fake_device fake_devices[FAKECUDA_MOST_DEVICES];
 
 /* Whether there is such a device. */
 CUresult fake_device_locked(CUdevice device);
-
-/* --- contexts: devices.c --- */
 
 struct CUctx_st {
   CUdevice device;
@@ -78,7 +75,7 @@ struct CUctx_st {
 CUresult fake_current_locked(CUcontext *ctx);
 void fake_contexts_reset_locked(void);
 
-/* --- order, events: streams.c --- */
+/* --- order, streams: streams.c --- */
 
 /* The place in a stream after so many commands. Positions never fall, not even where a new stream
  * takes the place of one that ended. No stream: the beginning of all. */
@@ -102,11 +99,6 @@ bool fake_is_done_locked(fake_point point);
 
 /* The host has waited for all this: pools also give back what is over their release threshold. */
 void fake_synchronized_locked(const fake_clock *clock);
-
-void fake_events_end_of_locked(const struct CUctx_st *ctx);
-void fake_events_reset_locked(void);
-
-/* --- streams: streams.c --- */
 
 typedef struct fake_command fake_command;
 struct fake_command {
@@ -148,7 +140,7 @@ extern struct CUstream_st fake_streams[FAKE_MOST_STREAMS];
 /* Makes a handle the stream, also for the default streams. A violation: there is none. */
 CUresult fake_stream_locked(CUstream *handle);
 
-/* Ends the context's streams: they take no more commands, and do those they have. */
+/* Ends the context's streams and events: streams take no more commands, and do those they have. */
 void fake_streams_end_of_locked(const struct CUctx_st *ctx);
 
 /* Before anything is given to a stream, or checked for it: orders it with the legacy stream, and
@@ -168,89 +160,19 @@ void fake_reach_all_locked(const struct CUctx_st *ctx);
 void fake_streams_finish_locked(void);
 void fake_streams_reset_locked(void);
 
-/* --- stream capture: capture.c --- */
-
 /* For a call that CUDA thinks unsafe, or one that waits for a context (not NULL): if it must not be
  * made now, the captures that forbid it are invalid, and the code is that of the call. */
 CUresult fake_end_captures_locked(const struct CUctx_st *ctx);
 
 /* As fake_stream_locked; a violation also: the stream is being captured. */
 CUresult fake_uncaptured_locked(CUstream *handle);
-void fake_capture_reset_locked(void);
 
-/* --- memory: segments.c --- */
-
-typedef enum fake_range_state { FAKE_FREE, FAKE_IN_USE, FAKE_FREED } fake_range_state;
-
-/* A stream's last use of a part of an allocation. */
-typedef struct fake_use fake_use;
-struct fake_use {
-  size_t offset, bytes; /* in the range */
-  bool writes;
-  fake_point point;
-  fake_use *next;
-};
-
-/* A part of a segment: an allocation, one that was freed on a stream, or neither. */
-typedef struct fake_range fake_range;
-struct fake_range {
-  size_t offset, bytes, asked;
-  fake_range_state state;
-  fake_point point; /* in use: where it was allocated; freed: where it was freed */
-  fake_use *uses;
-  fake_range *next;
-};
-
-/* Memory that a pool took from a device. Its device addresses cannot be touched; the same bytes are
- * at `bytes_at` for the streams' commands. */
-typedef struct fake_segment fake_segment;
-struct fake_segment {
-  CUmemoryPool mempool;
-  unsigned char *device_address, *bytes_at;
-  size_t bytes;
-  uint64_t file_offset; /* in the mempool's file */
-  fake_range *ranges;
-  fake_segment *next;
-};
-
-extern fake_segment *fake_segments;
-
-/* Maps a part of the pool's file as one free range. NULL: it cannot. */
-fake_segment *fake_segment_map_locked(CUmemoryPool mempool, uint64_t file_offset, size_t bytes);
-
-/* More memory of the pool's. NULL: the device or the host has not so much. */
-fake_segment *fake_segment_new_locked(CUmemoryPool mempool, size_t bytes);
-void fake_segment_delete_locked(fake_segment *segment);
-
-/* The segment and the range that the address is in; false: in none. */
-bool fake_find_locked(CUdeviceptr pointer, fake_segment **segment, fake_range **range);
-
-/* The same for an allocation that begins there. A violation: there is none. */
-CUresult fake_allocation_locked(CUdeviceptr pointer, fake_segment **segment, fake_range **range);
-CUdeviceptr fake_address(const fake_segment *segment, const fake_range *range);
-
-/* Makes the first `bytes` of a range an allocation; what is left stays as it is. */
-void fake_range_take(fake_range *range, size_t bytes, size_t asked, fake_point born);
-void fake_range_free(fake_range *range, fake_range_state state, fake_point point);
-
-/* Frees that the host knows of are final; neighbours become one. */
-void fake_segment_settle_locked(fake_segment *segment);
-void fake_segments_reset_locked(void);
-
-/* Makes `*at` the fake's address of memory that the stream uses from here on, having noted the use.
- * A violation: it must not. */
-CUresult fake_use_locked(CUstream stream, CUdeviceptr pointer, size_t bytes, bool writes,
-                         unsigned char **at);
-
-/* Whether all uses come before what the clock has; else a violation. */
-CUresult fake_uses_precede_locked(const fake_range *range, const fake_clock *clock);
-
-/* --- memory pools: mempools.c, memory.c, sharing.c --- */
+/* --- memory pools: mempools.c, memory.c --- */
 
 struct CUmemPoolHandle_st {
   bool alive, is_default, imported;
   clpi_cuda_mempool_props props;
-  int fd; /* its memory; -1: none yet */
+  int fd; /* the file that its memory is in */
   uint64_t file_end;
   int reuse[3]; /* follow events, opportunistic, internal dependencies */
   uint64_t threshold, reserved, reserved_high, used, used_high;
@@ -268,14 +190,12 @@ CUresult fake_default_mempool_locked(CUdevice device);
 /* The device whose memory it takes; -1: none's. */
 int fake_mempool_device(const struct CUmemPoolHandle_st *mempool);
 
-/* The file behind it, made when it is first needed; -1: it cannot be. */
-int fake_mempool_file_locked(CUmemoryPool mempool);
-
-/* Gives free segments back while that leaves at least `keep` bytes. */
+/* Gives free memory back while that leaves at least `keep` bytes. */
 void fake_mempool_release_locked(CUmemoryPool mempool, uint64_t keep);
 
 /* What a synchronization does to all pools. */
 void fake_mempools_settle_locked(void);
 void fake_mempools_reset_locked(void);
+void fake_memory_reset_locked(void);
 
 #endif

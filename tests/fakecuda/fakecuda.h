@@ -4,9 +4,9 @@
  * It has devices of made-up size, contexts, streams that run late on threads of their own, events
  * and memory pools. Memory is host memory that only the streams' commands can reach: to touch a
  * device pointer on the host is a segmentation fault. What its caller does wrong it finds when the
- * call is made, whatever the streams have done by then: see fakecuda_on_violation.
+ * call is made, whatever the streams have done by then: see fakecuda_features.
  *
- * The tests on a real driver (tests/gpu) use the declarations of the second half, too. */
+ * The tests on a real driver (tests/gpu) use the declarations of the first half, too. */
 #ifndef FAKECUDA_H
 #define FAKECUDA_H
 
@@ -63,7 +63,6 @@ enum { FAKECUDA_CAPTURE_ACTIVE = 1, FAKECUDA_CAPTURE_INVALIDATED = 2 };
 /* All functions there are: the library's (lib/cuda/driver.h), and those that programs call. */
 #define FAKECUDA_FUNCTIONS(X)                                                                      \
   CLPI_CUDA_FUNCTIONS(X)                                                                           \
-  X(cuDeviceCanAccessPeer, , 4000, (int *can, CUdevice device, CUdevice peer))                     \
   X(cuCtxCreate, _v2, 3020, (CUcontext * ctx, unsigned flags, CUdevice device))                    \
   X(cuCtxDestroy, _v2, 4000, (CUcontext ctx))                                                      \
   X(cuCtxSetCurrent, , 4000, (CUcontext ctx))                                                      \
@@ -149,29 +148,5 @@ unsigned long fakecuda_calls(const char *function);
 
 /** Allocations that live; those that were freed in stream order do not count any more. */
 size_t fakecuda_live_allocations(void);
-
-/** Mistakes that the fake can make: tests on it must find each. */
-typedef enum fakecuda_defect {
-  FAKECUDA_NO_DEFECT,
-  FAKECUDA_STREAMS_DO_NOT_WAIT,
-  FAKECUDA_HOST_DOES_NOT_WAIT,
-  FAKECUDA_EVENTS_ARE_DONE_AT_ONCE,
-  FAKECUDA_EVENTS_MISS_THE_LAST_WORK,
-  FAKECUDA_LEGACY_STREAM_IS_LIKE_ANY,
-  FAKECUDA_FREES_ARE_EARLY,
-  FAKECUDA_FREES_DO_NOT_COUNT,
-  FAKECUDA_PEAKS_STAY,
-  FAKECUDA_TRIMS_DO_NOTHING,
-  FAKECUDA_LARGEST_SIZE_IS_IGNORED,
-  FAKECUDA_ACCESS_IS_FORGOTTEN,
-  FAKECUDA_POINTERS_ARE_OF_OTHER_MEMORY,
-  FAKECUDA_ANOTHER_CONTEXT_IS_PUSHED,
-  FAKECUDA_CAPTURES_FORBID_NOTHING,
-  FAKECUDA_CAPTURES_ARE_NOT_TOLD,
-  FAKECUDA_DEFECTS /**< how many */
-} fakecuda_defect;
-
-/** The one that it makes; stays over a reset. */
-extern fakecuda_defect fakecuda_planted;
 
 #endif

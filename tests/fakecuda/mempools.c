@@ -17,15 +17,17 @@ CUresult fake_mempool_locked(CUmemoryPool handle)
     known = known->next;
   if (known && known->alive)
     return CLPI_CUDA_SUCCESS;
-  return fake_violation_locked(CLPI_CUDA_INVALID_VALUE,
-                               "a memory pool that is none, or is no more");
+  return fake_wrong(CLPI_CUDA_INVALID_VALUE, "a memory pool that is none, or is no more");
 }
 
 CUmemoryPool fake_mempool_new_locked(const clpi_cuda_mempool_props *props)
 {
   CUmemoryPool mempool = fake_new(sizeof(*mempool));
-  *mempool = (struct CUmemPoolHandle_st){
-      .alive = true, .props = *props, .fd = -1, .reuse = {1, 1, 1}, .next = mempools};
+  *mempool = (struct CUmemPoolHandle_st){.alive = true,
+                                         .props = *props,
+                                         .fd = memfd_create("fakecuda", MFD_CLOEXEC),
+                                         .reuse = {1, 1, 1},
+                                         .next = mempools};
   if (props->location.type == CLPI_CUDA_LOCATION_DEVICE)
     mempool->access[props->location.id] = CLPI_CUDA_ACCESS_READ_WRITE;
   return mempools = mempool;
@@ -35,17 +37,6 @@ int fake_mempool_device(const struct CUmemPoolHandle_st *mempool)
 {
   bool of_device = mempool->props.location.type == CLPI_CUDA_LOCATION_DEVICE;
   return of_device && !mempool->imported ? mempool->props.location.id : -1;
-}
-
-/* The file's name tells an importing process where the memory is. */
-int fake_mempool_file_locked(CUmemoryPool mempool)
-{
-  char name[64];
-  if (mempool->fd >= 0)
-    return mempool->fd;
-  (void)snprintf(name, sizeof(name), "fakecuda-%d-%d", mempool->props.location.type,
-                 mempool->props.location.id);
-  return mempool->fd = memfd_create(name, MFD_CLOEXEC);
 }
 
 void fake_mempools_settle_locked(void)
@@ -59,10 +50,9 @@ void fake_mempools_reset_locked(void)
   while (mempools) {
     CUmemoryPool mempool = mempools;
     if (mempool->alive && !mempool->is_default)
-      (void)fake_violation_locked(0, "a memory pool was not destroyed");
+      (void)fake_wrong(0, "a memory pool was not destroyed");
     mempools = mempool->next;
-    if (mempool->fd >= 0)
-      close(mempool->fd);
+    close(mempool->fd);
     free(mempool);
   }
 }
@@ -185,7 +175,7 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool mempool, clpi_cuda_mempool_attribute
     *(int *)to = *(const int *)value != 0;
   else if (!is_peak)
     mempool->threshold = *(const uint64_t *)value;
-  else if (fakecuda_planted != FAKECUDA_PEAKS_STAY)
+  else
     *(uint64_t *)to = to == &mempool->used_high ? mempool->used : mempool->reserved;
   return CLPI_CUDA_SUCCESS;
 }
@@ -209,8 +199,7 @@ CUresult cuMemPoolTrimTo(CUmemoryPool mempool, size_t bytes)
   FAKE_TRY(fake_mempool_locked(mempool));
   if (mempool->imported)
     return CLPI_CUDA_INVALID_VALUE;
-  if (fakecuda_planted != FAKECUDA_TRIMS_DO_NOTHING)
-    fake_mempool_release_locked(mempool, bytes);
+  fake_mempool_release_locked(mempool, bytes);
   return CLPI_CUDA_SUCCESS;
 }
 
@@ -230,8 +219,7 @@ CUresult cuMemPoolSetAccess(CUmemoryPool mempool, const CUmemAccessDesc *access,
     return CLPI_CUDA_NOT_SUPPORTED;
   if (is_home ? access->flags == CLPI_CUDA_ACCESS_NONE : of_device && !fakecuda_has.peers)
     return CLPI_CUDA_INVALID_DEVICE; /* its own device keeps it */
-  if (fakecuda_planted != FAKECUDA_ACCESS_IS_FORGOTTEN)
-    mempool->access[device] = access->flags;
+  mempool->access[device] = access->flags;
   return CLPI_CUDA_SUCCESS;
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Streams: queues of commands that threads of their own work off. A place in the table keeps its
  * thread when a stream ends, for the next stream there. And events, and which commands come before
- * which: by what the program said and heard, not by when they ran. */
+ * which: by what the program said and heard, not by when they ran. And stream capture, as
+ * far as callers notice it who capture nothing: what a captured stream is given is lost, and graphs
+ * are empty. */
 #include "fake.h"
 
 #include <stdlib.h>
@@ -115,20 +117,12 @@ CUresult fake_stream_locked(CUstream *handle)
   }
   if (is_place(*handle) && (*handle)->state == FAKE_LIVE && !(*handle)->is_default)
     return CLPI_CUDA_SUCCESS;
-  return fake_violation_locked(CLPI_CUDA_INVALID_HANDLE, "a stream that is none, or is no more");
+  return fake_wrong(CLPI_CUDA_INVALID_HANDLE, "a stream that is none, or is no more");
 }
 
 static void end_locked(CUstream stream)
 {
   stream->state = stream->first ? FAKE_ENDING : FAKE_UNUSED;
-}
-
-void fake_streams_end_of_locked(const struct CUctx_st *ctx)
-{
-  fake_each_stream (it) {
-    if (it->state == FAKE_LIVE && it->ctx == ctx)
-      end_locked(it);
-  }
 }
 
 /* --- giving commands --- */
@@ -149,8 +143,6 @@ void fake_begin_locked(CUstream stream)
 {
   CUstream legacy = stream->ctx->legacy;
   fake_clock_join(&stream->clock, &fake_observed);
-  if (fakecuda_planted == FAKECUDA_LEGACY_STREAM_IS_LIKE_ANY)
-    return;
   if (stream->blocking && legacy)
     wait_for_all_of_locked(stream, legacy);
   fake_each_stream (it) {
@@ -177,23 +169,18 @@ uint64_t fake_give_locked(CUstream stream, const fake_command *command)
 
 void fake_reach_locked(fake_point point)
 {
-  while (!fake_is_done_locked(point) && fakecuda_planted != FAKECUDA_HOST_DOES_NOT_WAIT)
+  while (!fake_is_done_locked(point))
     pthread_cond_wait(&fake_progress, &fake_lock);
 }
 
 void fake_reach_all_locked(const struct CUctx_st *ctx)
 {
-  uint64_t given[FAKE_MOST_STREAMS] = {0};
   fake_clock clock = {{0}};
-
   fake_each_stream (it) {
     if (it->state != FAKE_UNUSED && it->ctx == ctx) {
-      given[it - fake_streams] = it->given;
       fake_clock_join(&clock, &it->clock);
+      fake_reach_locked((fake_point){it, it->given});
     }
-  }
-  fake_each_stream (it) {
-    fake_reach_locked((fake_point){it, given[it - fake_streams]});
   }
   fake_synchronized_locked(&clock);
 }
@@ -216,7 +203,7 @@ CUresult cuStreamDestroy(CUstream stream)
   FAKE_ENTER(cuStreamDestroy);
   FAKE_TRY(fake_stream_locked(&stream));
   if (stream->is_default)
-    return fake_violation_locked(CLPI_CUDA_INVALID_HANDLE, "a default stream is destroyed");
+    return fake_wrong(CLPI_CUDA_INVALID_HANDLE, "a default stream is destroyed");
   end_locked(stream);
   return CLPI_CUDA_SUCCESS;
 }
@@ -267,27 +254,20 @@ static CUresult check_locked(const struct CUevent_st *event)
 {
   if (event && event->alive)
     return CLPI_CUDA_SUCCESS;
-  return fake_violation_locked(CLPI_CUDA_INVALID_HANDLE, "an event that is none, or is no more");
+  return fake_wrong(CLPI_CUDA_INVALID_HANDLE, "an event that is none, or is no more");
 }
 
-void fake_events_end_of_locked(const struct CUctx_st *ctx)
+void fake_streams_end_of_locked(const struct CUctx_st *ctx)
 {
+  fake_each_stream (it) {
+    if (it->state == FAKE_LIVE && it->ctx == ctx)
+      end_locked(it);
+  }
   for (CUevent event = events; event; event = event->next)
     if (event->alive && event->ctx == ctx) {
-      (void)fake_violation_locked(0, "an event is left when its context ends");
+      (void)fake_wrong(0, "an event is left when its context ends");
       event->alive = false;
     }
-}
-
-void fake_events_reset_locked(void)
-{
-  while (events) {
-    CUevent event = events;
-    if (event->alive)
-      (void)fake_violation_locked(0, "an event was not destroyed");
-    events = event->next;
-    free(event);
-  }
 }
 
 CUresult cuEventCreate(CUevent *out, unsigned flags)
@@ -317,14 +297,10 @@ CUresult cuEventRecord(CUevent event, CUstream stream)
   FAKE_TRY(fake_uncaptured_locked(&stream));
   FAKE_TRY(check_locked(event));
   if (event->ctx != stream->ctx)
-    return fake_violation_locked(CLPI_CUDA_INVALID_HANDLE,
-                                 "an event is recorded on a stream of another context");
+    return fake_wrong(CLPI_CUDA_INVALID_HANDLE, "an event on a stream of another context");
   fake_begin_locked(stream);
   event->point = (fake_point){stream, fake_give_locked(stream, &(fake_command){.bytes = 0})};
   event->clock = stream->clock;
-  if (fakecuda_planted == FAKECUDA_EVENTS_MISS_THE_LAST_WORK)
-    event->clock.of[stream - fake_streams] = event->point.position -=
-        event->point.position > 2 ? 2 : 0;
   return CLPI_CUDA_SUCCESS;
 }
 
@@ -332,7 +308,7 @@ CUresult cuEventQuery(CUevent event)
 {
   FAKE_ENTER(cuEventQuery);
   FAKE_TRY(check_locked(event));
-  if (!fake_is_done_locked(event->point) && fakecuda_planted != FAKECUDA_EVENTS_ARE_DONE_AT_ONCE)
+  if (!fake_is_done_locked(event->point))
     return CLPI_CUDA_NOT_READY;
   fake_clock_join(&fake_observed, &event->clock);
   return CLPI_CUDA_SUCCESS;
@@ -355,10 +331,108 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
   FAKE_TRY(check_locked(event));
   if (flags)
     return CLPI_CUDA_INVALID_VALUE;
-  if (fakecuda_planted == FAKECUDA_STREAMS_DO_NOT_WAIT)
-    return CLPI_CUDA_SUCCESS;
   fake_begin_locked(stream);
   fake_wait_for_locked(stream, event->point, &event->clock);
+  return CLPI_CUDA_SUCCESS;
+}
+
+/* --- stream capture --- */
+
+struct CUgraph_st {
+  int unused;
+};
+
+static _Thread_local clpi_cuda_capture_mode thread_mode = FAKECUDA_CAPTURE_GLOBAL;
+
+static bool is_captured(const struct CUstream_st *stream)
+{
+  return stream->state == FAKE_LIVE && stream->capture.status != CLPI_CUDA_CAPTURE_NONE;
+}
+
+/* As cuThreadExchangeStreamCaptureMode is documented. */
+static bool forbids(const struct CUstream_st *stream)
+{
+  if (!is_captured(stream) || thread_mode == CLPI_CUDA_CAPTURE_RELAXED)
+    return false;
+  if (pthread_equal(stream->capture.thread, pthread_self()))
+    return stream->capture.mode != CLPI_CUDA_CAPTURE_RELAXED;
+  return thread_mode == FAKECUDA_CAPTURE_GLOBAL && stream->capture.mode == FAKECUDA_CAPTURE_GLOBAL;
+}
+
+CUresult fake_end_captures_locked(const struct CUctx_st *ctx)
+{
+  CUresult code = CLPI_CUDA_SUCCESS;
+  fake_each_stream (it) {
+    if (ctx ? is_captured(it) && it->ctx == ctx : forbids(it)) {
+      it->capture.status = FAKECUDA_CAPTURE_INVALIDATED;
+      code = CLPI_CUDA_STREAM_CAPTURE_UNSUPPORTED;
+    }
+  }
+  return code;
+}
+
+/* Whether the stream is the legacy one, and waits for one that is captured. */
+static bool waits_for_captured(const struct CUstream_st *stream)
+{
+  fake_each_stream (it) {
+    if (is_captured(it) && it->blocking && stream == it->ctx->legacy)
+      return true;
+  }
+  return false;
+}
+
+CUresult fake_uncaptured_locked(CUstream *handle)
+{
+  CUresult code = fake_stream_locked(handle);
+  if (code || (!is_captured(*handle) && !waits_for_captured(*handle)))
+    return code;
+  return fake_wrong(CLPI_CUDA_STREAM_CAPTURE_IMPLICIT,
+                    "a stream that is captured, or waits for one");
+}
+
+CUresult cuThreadExchangeStreamCaptureMode(clpi_cuda_capture_mode *mode)
+{
+  FAKE_ENTER(cuThreadExchangeStreamCaptureMode);
+  clpi_cuda_capture_mode before = thread_mode;
+  thread_mode = *mode;
+  *mode = before;
+  return CLPI_CUDA_SUCCESS;
+}
+
+CUresult cuStreamIsCapturing(CUstream stream, clpi_cuda_capture_status *status)
+{
+  FAKE_ENTER(cuStreamIsCapturing);
+  FAKE_TRY(fake_stream_locked(&stream));
+  if (waits_for_captured(stream))
+    return CLPI_CUDA_STREAM_CAPTURE_IMPLICIT;
+  *status = stream->capture.status;
+  return CLPI_CUDA_SUCCESS;
+}
+
+CUresult cuStreamBeginCapture(CUstream stream, clpi_cuda_capture_mode mode)
+{
+  FAKE_ENTER(cuStreamBeginCapture);
+  FAKE_TRY(fake_stream_locked(&stream));
+  if (is_captured(stream) || stream == stream->ctx->legacy)
+    return CLPI_CUDA_STREAM_CAPTURE_UNSUPPORTED;
+  stream->capture = (fake_capture){FAKECUDA_CAPTURE_ACTIVE, mode, pthread_self()};
+  return CLPI_CUDA_SUCCESS;
+}
+
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
+{
+  FAKE_ENTER(cuStreamEndCapture);
+  FAKE_TRY(fake_stream_locked(&stream));
+  bool is_valid = stream->capture.status == FAKECUDA_CAPTURE_ACTIVE;
+  stream->capture.status = CLPI_CUDA_CAPTURE_NONE;
+  *graph = is_valid ? fake_new(sizeof(**graph)) : NULL;
+  return is_valid ? CLPI_CUDA_SUCCESS : FAKECUDA_STREAM_CAPTURE_INVALIDATED;
+}
+
+CUresult cuGraphDestroy(CUgraph graph)
+{
+  FAKE_ENTER(cuGraphDestroy);
+  free(graph);
   return CLPI_CUDA_SUCCESS;
 }
 
@@ -382,11 +456,21 @@ void fake_streams_finish_locked(void)
 /* The threads need the lock to end. */
 void fake_streams_reset_locked(void)
 {
+  if (thread_mode != FAKECUDA_CAPTURE_GLOBAL)
+    (void)fake_wrong(0, "the thread's capture mode was not restored");
+  thread_mode = FAKECUDA_CAPTURE_GLOBAL;
+  while (events) {
+    CUevent event = events;
+    if (event->alive)
+      (void)fake_wrong(0, "an event was not destroyed");
+    events = event->next;
+    free(event);
+  }
   stopping = true;
   pthread_cond_broadcast(&fake_progress);
   fake_each_stream (it) {
     if (it->state == FAKE_LIVE && !it->is_default)
-      (void)fake_violation_locked(0, "a stream was not destroyed");
+      (void)fake_wrong(0, "a stream was not destroyed");
     if (it->has_thread) {
       pthread_mutex_unlock(&fake_lock);
       pthread_join(it->thread, NULL);

@@ -29,6 +29,9 @@ enum { SIZE_COUNT = sizeof(sizes) / sizeof(sizes[0]) };
 START_TEST(memory_can_be_used_on_its_stream)
 {
   CUstream streams[] = {gpu.stream, NULL, FAKECUDA_STREAM_LEGACY, FAKECUDA_STREAM_PER_THREAD};
+  clp_cuda_mempool before, after;
+
+  clpt_ok(clp_cuda_mempool_current(0, &before));
   for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
     CUstream on = streams[i];
     unsigned long long first = clpt_gpu_take(sizes[_i], on), second = clpt_gpu_take(UNIT, on);
@@ -41,25 +44,9 @@ START_TEST(memory_can_be_used_on_its_stream)
     clpt_gpu_give(0, on);
   }
   ck_assert_uint_eq(used(), 0);
-}
-END_TEST
-
-START_TEST(the_devices_own_pools_are_left_alone)
-{
-  clp_cuda_mempool of_default, before, after;
-
-  clpt_ok(clp_cuda_mempool_current(0, &before));
-  clpt_ok(clp_cuda_mempool_default(0, &of_default));
-  clp_cuda_mempool_usage first = clpt_gpu_usage(of_default);
-  unsigned long long memory = clpt_gpu_take(CLPT_MIB, gpu.stream);
-  clp_cuda_mempool_usage then = clpt_gpu_usage(of_default);
-  ck_assert_mem_eq(&then, &first, sizeof(then));
-  ck_assert_uint_eq(used(), CLPT_MIB);
-  clpt_gpu_give(memory, gpu.stream);
   clpt_ok(clp_cuda_mempool_current(0, &after));
   ck_assert_ptr_eq(after, before);
 }
-END_TEST
 
 enum { MANY = 1000, KEPT = 100 };
 static unsigned long long pointers[MANY];
@@ -82,7 +69,6 @@ START_TEST(a_second_free_is_told_for_some_time)
   take_and_give_many();
   ck_assert_uint_eq(used(), 0);
 }
-END_TEST
 
 START_TEST(live_memory_keeps_the_pool)
 {
@@ -99,7 +85,6 @@ START_TEST(live_memory_keeps_the_pool)
   clpt_cuda_fill(second, 1, 100000, gpu.stream);
   clpt_ok(clp_cuda_async_pool_free(brief, second, gpu.stream));
 }
-END_TEST
 
 START_TEST(more_than_the_device_has_is_out_of_device_memory)
 {
@@ -116,7 +101,6 @@ START_TEST(more_than_the_device_has_is_out_of_device_memory)
   clpt_gpu_give(small, gpu.stream);
   clpt_gpu_give(clpt_gpu_take(CLPT_MIB, gpu.stream), gpu.stream);
 }
-END_TEST
 
 /* --- streams and contexts --- */
 
@@ -142,7 +126,6 @@ START_TEST(memory_is_freed_on_the_stream_that_is_named)
   clpt_gpu_give(second, gpu.other);
   clpt_cuda_ok(cu.cuStreamDestroy(blocking));
 }
-END_TEST
 
 /* As with the runtime: without a context, calls are for the first device, and leave no context. The
  * second time the context is the caller's own. */
@@ -161,28 +144,34 @@ START_TEST(any_context_or_none_may_be_current)
     clpt_cuda_ok(cu.cuCtxDestroy(own));
   clpt_cuda_ok(cu.cuCtxPushCurrent(gpu.ctx));
 }
-END_TEST
 
 enum { THREADS = 4, ROUNDS = 500, AT_ONCE = 8 };
 
-/* Without a context, on the legacy stream. */
+/* Without a context: on the legacy stream, and on all streams of a pool. */
 static void *churn(void *number)
 {
+  CUstream streams[] = {gpu.stream, gpu.other, gpu.third};
   unsigned long long taken[AT_ONCE] = {0};
   unsigned rounds = clpt_iterations(ROUNDS);
   bool failed = false;
 
-  for (unsigned i = 0; !failed && i < rounds; i++) {
+  for (size_t i = 0; !failed && i < rounds; i++) {
     unsigned long long *place = &taken[i % AT_ONCE];
+    CUstream stream = streams[(i + (size_t)number) % 3];
+    size_t bytes = 1000 * (i % 7 + 1);
+    clp_buffer *buffer;
     failed = clp_cuda_async_pool_free(gpu.async, *place, NULL) ||
-             clp_cuda_async_pool_malloc(gpu.async, 1000 * (i % 7 + 1), NULL, place);
+             clp_cuda_async_pool_malloc(gpu.async, bytes, NULL, place) ||
+             clp_pool_allocate_on(gpu.pool, bytes, stream, &buffer) ||
+             cu.cuMemsetD8Async(clp_buffer_cuda_pointer(buffer), 1, bytes, stream) ||
+             clp_buffer_release_on(buffer, stream);
   }
   for (size_t i = 0; i < AT_ONCE; i++)
     failed = clp_cuda_async_pool_free(gpu.async, taken[i], NULL) || failed;
   return failed ? number : NULL;
 }
 
-START_TEST(threads_share_a_pool)
+START_TEST(threads_share_pools)
 {
   pthread_t threads[THREADS];
 
@@ -193,9 +182,9 @@ START_TEST(threads_share_a_pool)
     ck_assert_int_eq(pthread_join(threads[i], &failed), 0);
     ck_assert_ptr_null(failed);
   }
+  clpt_ok_quietly(clp_pool_free_held(gpu.pool));
   ck_assert_uint_eq(used(), 0);
 }
-END_TEST
 
 /* --- giving back --- */
 
@@ -217,7 +206,6 @@ START_TEST(all_blocks_are_freed_behind_their_stream)
   ck_assert_uint_eq(total(), 0);
   clpt_ok(clp_cuda_async_pool_free_all_blocks(gpu.async, NULL)); /* there are none */
 }
-END_TEST
 
 /* --- figures and limits --- */
 
@@ -243,7 +231,6 @@ START_TEST(bytes_of_all_streams_are_counted)
   clpt_gpu_give(first, gpu.stream);
   ck_assert_uint_eq(used(), 0);
 }
-END_TEST
 
 static void set_limit(size_t bytes, double fraction, size_t expected)
 {
@@ -289,19 +276,17 @@ START_TEST(a_limit_refuses_what_would_pass_it)
   set_limit(0, 0, 0);
   clpt_gpu_give(clpt_gpu_take(CLPT_MIB, gpu.stream), gpu.stream);
 }
-END_TEST
 
 CLPT_SUITE("async pool")
 {
   TCase *tests = clpt_gpu_case(suite, "async pool");
   tcase_add_loop_test(tests, memory_can_be_used_on_its_stream, 0, SIZE_COUNT);
-  tcase_add_test(tests, the_devices_own_pools_are_left_alone);
   tcase_add_test(tests, a_second_free_is_told_for_some_time);
   tcase_add_test(tests, live_memory_keeps_the_pool);
   tcase_add_test(tests, more_than_the_device_has_is_out_of_device_memory);
   tcase_add_loop_test(tests, memory_is_freed_on_the_stream_that_is_named, 0, 2);
   tcase_add_loop_test(tests, any_context_or_none_may_be_current, 0, 2);
-  tcase_add_test(tests, threads_share_a_pool);
+  tcase_add_test(tests, threads_share_pools);
   tcase_add_test(tests, all_blocks_are_freed_behind_their_stream);
   tcase_add_test(tests, bytes_of_all_streams_are_counted);
   tcase_add_test(tests, a_limit_refuses_what_would_pass_it);

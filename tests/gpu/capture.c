@@ -65,7 +65,6 @@ START_TEST(other_streams_are_used_as_before)
   end(gpu.third);
   clpt_cuda_ok(cu.cuStreamSynchronize(gpu.stream));
 }
-END_TEST
 
 /* What the library must keep from. */
 START_TEST(a_wait_ends_a_capture)
@@ -75,7 +74,6 @@ START_TEST(a_wait_ends_a_capture)
   ck_assert_int_eq(cu.cuStreamSynchronize(gpu.other), CLPI_CUDA_STREAM_CAPTURE_UNSUPPORTED);
   ck_assert_int_eq(cu.cuStreamEndCapture(gpu.third, &graph), FAKECUDA_STREAM_CAPTURE_INVALIDATED);
 }
-END_TEST
 
 /* The graph may use it: the host has waited for the memory, and the program keeps it. */
 START_TEST(a_captured_stream_gets_memory_of_a_pool)
@@ -87,7 +85,6 @@ START_TEST(a_captured_stream_gets_memory_of_a_pool)
   use(kept, gpu.third);
   clpt_gpu_release(kept, gpu.third);
 }
-END_TEST
 
 /* Nobody can know when a graph is done with memory that was released while it was captured. */
 START_TEST(what_a_captured_stream_released_is_no_other_streams_until_the_end)
@@ -105,7 +102,6 @@ START_TEST(what_a_captured_stream_released_is_no_other_streams_until_the_end)
   end(gpu.third);
   clpt_ok_quietly(clp_pool_free_held(gpu.pool));
 }
-END_TEST
 
 START_TEST(a_captured_home_stream_is_refused)
 {
@@ -123,7 +119,6 @@ START_TEST(a_captured_home_stream_is_refused)
   end(gpu.stream);
   clpt_ok_quietly(clp_pool_free_held(gpu.pool));
 }
-END_TEST
 
 START_TEST(the_legacy_stream_is_refused_while_a_blocking_one_is_captured)
 {
@@ -142,7 +137,6 @@ START_TEST(the_legacy_stream_is_refused_while_a_blocking_one_is_captured)
   clpt_cuda_ok(cu.cuStreamDestroy(blocking));
   clp_allocator_release(legacy);
 }
-END_TEST
 
 /* CUDA waits for no context in which a stream is captured: the memory is what is told to lack. */
 START_TEST(memory_runs_out_during_a_capture)
@@ -159,7 +153,6 @@ START_TEST(memory_runs_out_during_a_capture)
              clp_cuda_async_pool_malloc(gpu.async, 2 * bytes, gpu.other, &pointer));
   (void)cu.cuStreamEndCapture(gpu.third, &graph); /* the wait has made it invalid */
 }
-END_TEST
 
 typedef struct attempt {
   clp_status status;
@@ -183,7 +176,6 @@ START_TEST(a_host_function_is_named_as_the_reason)
   ck_assert_int_eq(made.status, CLP_NOT_SUPPORTED);
   ck_assert_msg(strstr(made.message, "host function") != NULL, "it says: %s", made.message);
 }
-END_TEST
 
 CLPT_SUITE("capture")
 {

@@ -18,17 +18,13 @@ static int skip(const char *why)
   return SKIPPED;
 }
 
-int clpt_gpu_main(int argument_count, char **arguments, const char *library, void (*reset)(void))
+int clpt_gpu_main(const char *library, void (*reset)(void))
 {
-  bool is_importer = argument_count == 2 && strcmp(arguments[1], "import") == 0;
   int count = 0;
 
   reset_driver = reset;
   if (!clpt_cuda_load(library))
     return skip("there is no CUDA driver that has memory pools");
-  if (is_importer)
-    return clpt_gpu_import(reset);
-  clpt_gpu_start_importer();
   if (cu.cuInit(0) != CLPI_CUDA_SUCCESS || cu.cuDeviceGetCount(&count) != CLPI_CUDA_SUCCESS ||
       count == 0)
     return skip("there is no GPU");
@@ -47,9 +43,6 @@ static void reset(void)
 
 static void setup(void)
 {
-  clp_cuda_async_options options = CLP_CUDA_ASYNC_OPTIONS_INIT;
-  clp_cuda_async_pool_options of_async = CLP_CUDA_ASYNC_POOL_OPTIONS_INIT;
-
   alarm(HANG_SECONDS); /* without a fork, Check has no time limit of its own */
   reset();
   gpu.ctx = clpt_cuda_retain(0);
@@ -58,13 +51,13 @@ static void setup(void)
   gpu.third = clpt_cuda_stream();
   clpt_ok_quietly(clp_cuda_mempool_create(NULL, &gpu.mempool));
   clpt_ok_quietly(clp_cuda_mempool_set_release_threshold(gpu.mempool, UINT64_MAX));
-  options.stream = gpu.stream;
-  options.mempool = gpu.mempool;
-  clpt_ok_quietly(clp_cuda_async_allocator_create(&options, &gpu.allocator));
+  clpt_ok_quietly(clp_cuda_async_allocator_create(
+      CLPT_WITH(clp_cuda_async_options, .stream = gpu.stream, .mempool = gpu.mempool),
+      &gpu.allocator));
   clpt_ok(clp_pool_create(gpu.allocator, NULL, &gpu.pool));
-  of_async.mempools = &gpu.mempool;
-  of_async.mempool_count = 1;
-  clpt_ok_quietly(clp_cuda_async_pool_create(&of_async, &gpu.async));
+  clpt_ok_quietly(clp_cuda_async_pool_create(
+      CLPT_WITH(clp_cuda_async_pool_options, .mempools = &gpu.mempool, .mempool_count = 1),
+      &gpu.async));
 }
 
 static void teardown(void)

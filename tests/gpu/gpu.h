@@ -18,12 +18,7 @@ enum { CLPT_MIB = 1 << 20 };
 
 /** main() of both programs. `library` is the driver's file. `reset` (or NULL) is called before and
  * after each test. */
-int clpt_gpu_main(int argument_count, char **arguments, const char *library, void (*reset)(void));
-
-/** Starts the other process of the share case. Before the first call of CUDA. */
-void clpt_gpu_start_importer(void);
-/** main() of that process. */
-int clpt_gpu_import(void (*reset)(void));
+int clpt_gpu_main(const char *library, void (*reset)(void));
 
 /** What each test has anew. */
 typedef struct clpt_gpu {
@@ -51,9 +46,5 @@ unsigned long long clpt_gpu_take(size_t bytes, CUstream stream); /**< of gpu.asy
 void clpt_gpu_give(unsigned long long memory, CUstream stream);
 clp_cuda_mempool_usage clpt_gpu_usage(clp_cuda_mempool mempool);
 /** @} */
-
-/** Options of a memory pool. */
-#define CLPT_MEMPOOL(...)                                                                          \
-  (&(const clp_cuda_mempool_options){.struct_size = sizeof(clp_cuda_mempool_options), __VA_ARGS__})
 
 #endif

@@ -27,7 +27,6 @@ START_TEST(each_reuse_switch_is_set_alone)
     ck_assert_int_eq(is_on, (flags & switches[i].flag) != 0);
   }
 }
-END_TEST
 
 START_TEST(usage_its_peaks_and_a_trim)
 {
@@ -57,7 +56,6 @@ START_TEST(usage_its_peaks_and_a_trim)
   ck_assert_uint_eq(clpt_gpu_usage(mempool).peak_used_bytes, left.used_bytes);
   clpt_cuda_give(stays, gpu.stream);
 }
-END_TEST
 
 /* Its memory lives on, and the default pool is the current one again. */
 START_TEST(a_pool_is_current_and_ends)
@@ -83,7 +81,6 @@ START_TEST(a_pool_is_current_and_ends)
   clpt_cuda_assert_filled(memory, 1, CLPT_MIB, gpu.stream);
   clpt_cuda_give(memory, gpu.stream);
 }
-END_TEST
 
 START_TEST(a_pool_takes_no_more_than_its_most)
 {
@@ -100,24 +97,16 @@ START_TEST(a_pool_takes_no_more_than_its_most)
   clpt_cuda_give(clpt_cuda_take(small, 32 * CLPT_MIB, gpu.stream), gpu.stream);
   clpt_ok(clp_cuda_mempool_destroy(small));
 }
-END_TEST
 
-START_TEST(what_a_pool_allows)
+START_TEST(a_device_has_access_to_its_own_pools)
 {
   clp_cuda_access access = CLP_CUDA_ACCESS_NONE;
-  clp_cuda_fabric_handle handle = {{7}};
-  int fd = 5;
 
   clpt_ok_quietly(clp_cuda_mempool_get_access(gpu.mempool, 0, &access));
   ck_assert_int_eq(access, CLP_CUDA_ACCESS_READ_WRITE);
   clpt_fails(CLP_NOT_SUPPORTED, clp_cuda_mempool_set_access(gpu.mempool, 0, CLP_CUDA_ACCESS_NONE));
   clpt_ok_quietly(clp_cuda_mempool_set_access(gpu.mempool, 0, CLP_CUDA_ACCESS_READ_WRITE));
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_mempool_export_fd(gpu.mempool, &fd));
-  ck_assert_int_eq(fd, -1);
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_mempool_export_fabric(gpu.mempool, &handle));
-  ck_assert_int_eq(handle.bytes[0], 7);
 }
-END_TEST
 
 CLPT_SUITE("mempool")
 {
@@ -126,5 +115,5 @@ CLPT_SUITE("mempool")
   tcase_add_test(tests, usage_its_peaks_and_a_trim);
   tcase_add_test(tests, a_pool_is_current_and_ends);
   tcase_add_test(tests, a_pool_takes_no_more_than_its_most);
-  tcase_add_test(tests, what_a_pool_allows);
+  tcase_add_test(tests, a_device_has_access_to_its_own_pools);
 }

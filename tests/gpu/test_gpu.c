@@ -2,7 +2,7 @@
 /* The cases of this folder on NVIDIA's driver. */
 #include "gpu.h"
 
-int main(int argument_count, char **arguments)
+int main(void)
 {
-  return clpt_gpu_main(argument_count, arguments, "libcuda.so.1", NULL);
+  return clpt_gpu_main("libcuda.so.1", NULL);
 }

@@ -26,7 +26,8 @@ void clpt_cuda_use_fake(void)
   const char *build = getenv("top_builddir");
   char path[4096];
   (void)snprintf(path, sizeof(path), "%s/tests/fakecuda/.libs/libfakecuda.so", build ? build : ".");
-  (void)clpt_cuda_load(path);
+  if (!clpt_cuda_load(path))
+    abort();
 }
 
 void clpt_cuda_open(clpt_cuda *cuda, int ordinal)
@@ -83,11 +84,9 @@ CUstream clpt_cuda_stream(void)
 
 clp_allocator *clpt_cuda_allocator(int ordinal, clp_stream home)
 {
-  clp_cuda_async_options options = CLP_CUDA_ASYNC_OPTIONS_INIT;
   clp_allocator *allocator = NULL;
-  options.device = ordinal;
-  options.stream = home;
-  clpt_ok(clp_cuda_async_allocator_create(&options, &allocator));
+  clpt_ok(clp_cuda_async_allocator_create(
+      CLPT_WITH(clp_cuda_async_options, .device = ordinal, .stream = home), &allocator));
   ck_assert_ptr_nonnull(allocator);
   return allocator;
 }

@@ -28,6 +28,10 @@ void clpt_cuda_use_fake(void);
     ck_assert_msg(clpt_code_ == CLPI_CUDA_SUCCESS, "%s gave %d", #call, clpt_code_);               \
   } while (0)
 
+/** Options of a type: those that are not 0. */
+#define CLPT_WITH(type, ...) (&(const type){.struct_size = sizeof(type), __VA_ARGS__})
+#define CLPT_MEMPOOL(...)    CLPT_WITH(clp_cuda_mempool_options, __VA_ARGS__)
+
 enum { CLPT_CUDA_STREAMS = 3 };
 
 /** A device as a program has it that uses CUDA itself: its primary context, and streams that the
