@@ -173,14 +173,9 @@ check_PROGRAMS += \
 	tests/hostile/test_cancel \
 	tests/hostile/test_inherited
 
-# Some of these look for their own names and lines.
-tests_hooks_test_call_stack_SOURCES = tests/hooks/test_call_stack.c tests/hooks/symbols.c
-tests_hooks_test_call_stack_CFLAGS = $(AM_CFLAGS) -g
-tests_hooks_test_call_stack_LDFLAGS = $(failmalloc_link_flags)
 tests_hooks_test_line_profile_LDFLAGS = $(failmalloc_link_flags)
 tests_hooks_test_line_profile_SOURCES = \
 	tests/hooks/test_line_profile.c tests/hooks/line_profile_pools.c
-tests_hooks_test_line_profile_CFLAGS = $(AM_CFLAGS) -g
 endif
 
 AM_TESTS_ENVIRONMENT += CLP_SANITIZER_FLAGS='$(SANITIZER_CFLAGS)'; export CLP_SANITIZER_FLAGS; \

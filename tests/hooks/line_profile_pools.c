@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The line profile on pools: CuPy's test of LineProfileHook, requests, and which frames there are.
+/* The line profile on pools: requests, and which frames there are.
  * tests/hooks/check-line-profile.sh looks at programs that use the shared library. */
 #include "hooks/line_profile.h"
 #include "support/pools.h"
 #include "support/suite.h"
 #include "support/workers.h"
 
+#include <clpool/arena.h>
 #include <clpool/hook.h>
-#include <fnmatch.h>
 #include <stdio.h>
 
 enum { KB = 1024, PLACES = 8 };
@@ -42,60 +42,16 @@ static void pop(void)
   clpt_ok(clp_hook_pop(clp_line_profile_hook(profile)));
 }
 
-static char *printed(clp_line_profile_view view)
-{
-  char *text = NULL;
-  size_t length;
-  FILE *file = open_memstream(&text, &length);
-  clpt_ok(clp_line_profile_print_view(profile, view, file));
-  fclose(file);
-  return text;
-}
-
 /* The report's first line. */
 static void root_is(clp_line_profile_view view, const char *figures)
 {
-  char *text = printed(view);
+  char text[8192] = "";
+  FILE *file = fmemopen(text, sizeof(text), "w");
+  clpt_ok(clp_line_profile_print_view(profile, view, file));
+  fclose(file);
   *strchr(text, ')') = '\0';
   ck_assert_str_eq(strchr(text, '(') + 1, figures);
-  free(text);
 }
-
-/* Whether a line of the report matches. */
-static bool prints(const char *pattern)
-{
-  char *text = printed(CLP_VIEW_SUMS), *rest = text, *line;
-  bool found = false;
-  while ((line = strsep(&rest, "\n")))
-    found |= fnmatch(pattern, line, 0) == 0;
-  free(text);
-  return found;
-}
-
-#ifdef HAVE_LIBDW
-#define HERE "*tests/hooks/line_profile_pools.c:[0-9]*:cupys_report_fn "
-#else
-#define HERE "*test_line_profile+0x[0-9a-f]* "
-#endif
-
-START_TEST(cupys_report)
-{
-  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
-  options.leading_bits_in_bin_id = CLP_MAX_LEADING_BITS; /* no rounding */
-  start(0, &options);
-  clpt_hold(rig.pool, KB, 1);
-  push();
-  clp_buffer *small, *large;
-  clpt_ok(clp_pool_allocate(rig.pool, KB, &small));
-  clpt_ok(clp_pool_allocate(rig.pool, 2 * KB, &large));
-  pop();
-  root_is(CLP_VIEW_SUMS, "3.00KB, 2.00KB");
-  ck_assert(prints(HERE "(1.00KB, 0.00B)"));
-  ck_assert(prints(HERE "(2.00KB, 2.00KB)"));
-  clpt_ok(clp_buffer_release(small));
-  clpt_ok(clp_buffer_release(large));
-}
-END_TEST
 
 /* --- requests --- */
 
@@ -137,6 +93,28 @@ START_TEST(a_request_is_used_once_and_acquires_what_the_device_gives)
   root_is(CLP_VIEW_SUMS, requests[_i].sums);
   root_is(CLP_VIEW_NOW, "0.00B");
   root_is(CLP_VIEW_PEAK, requests[_i].now);
+}
+END_TEST
+
+/* What an arena acquires are segments. */
+START_TEST(segments)
+{
+  clp_arena_options options = CLP_ARENA_OPTIONS_INIT;
+  clp_allocator *host, *arena;
+  start(1, NULL);
+  options.min_segment_bytes = 64 * KB;
+  clpt_ok(clp_host_allocator_create(0, &host));
+  clpt_ok(clp_arena_allocator_create(host, &options, &arena));
+  clp_pool *pool = clpt_pool(arena);
+  push();
+  clp_buffer *first = clpt_allocate(pool, KB), *second = clpt_allocate(pool, 3 * KB);
+  pop();
+  root_is(CLP_VIEW_SUMS, "4.00KB, 64.00KB");
+  clpt_ok(clp_buffer_release(first));
+  clpt_ok(clp_buffer_release(second));
+  clp_pool_release(pool);
+  clp_allocator_release(arena);
+  clp_allocator_release(host);
 }
 END_TEST
 
@@ -228,25 +206,56 @@ static void exchange_many(clpt_worker *self)
   }
 }
 
-START_TEST(a_pools_hook_follows_buffers_through_threads)
+static void report(clpt_worker *self)
 {
-  enum { WORKERS = 4 };
-  static const clpt_work work[] = {exchange_many};
+  for (unsigned i = 0; i < 6; i++) {
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    clp_status status = i % 2 ? clp_line_profile_print_view(profile, i % 3, out)
+                              : clp_line_profile_write_folded_view(profile, i % 3, out);
+    fclose(out);
+    if (status)
+      clpt_note_failure(self, "a report", status);
+    else if (length && (strncmp(text, "_root (", 7) != 0) == i % 2)
+      clpt_wrong(self, "no whole report: %s", text);
+    free(text);
+  }
+}
+
+static void reset(clpt_worker *self)
+{
+  for (unsigned i = 0; i < self->rounds; i++)
+    if (clp_line_profile_reset(profile))
+      clpt_wrong(self, "%s", clp_last_error()->message);
+}
+
+/* A pool's hook sees all threads, and what they hand to each other, while others report; and then
+ * resets, too. */
+START_TEST(threads)
+{
+  enum { WORKERS = 3 };
+  static const clpt_work work[] = {exchange_many, report, exchange_many, exchange_many, reset};
   unsigned rounds = clpt_iterations(2000);
   clpt_workers all;
   uint64_t left = 0;
-  start(1, NULL);
+  start(0, NULL);
   clpt_ok(clp_pool_add_hook(rig.pool, clp_line_profile_hook(profile)));
-  clpt_workers_start(&all, WORKERS, work, 1, rounds, NULL);
+  clpt_workers_start(&all, WORKERS + 1, work, 4, rounds, NULL);
   clpt_workers_join(&all);
   const uint64_t bytes = clpt_bin_bytes(KB);
   for (size_t i = 0; i < PLACES; i++)
     left += places[i] ? bytes : 0;
   ck_assert_uint_gt(left, 0);
-  ck_assert_uint_eq(profile->stacks.nodes[0].bytes.used, WORKERS * rounds * bytes);
   ck_assert_uint_eq(profile->stacks.in_use, left);
   ck_assert_uint_ge(profile->stacks.peak, left);
   ck_assert_uint_le(profile->stacks.peak, (PLACES + WORKERS) * bytes);
+  uint64_t used = 0;
+  for (uint32_t i = 0; i < profile->stacks.count; i++)
+    used += profile->stacks.nodes[i].bytes.used;
+  ck_assert_uint_eq(used, WORKERS * rounds * bytes);
+  clpt_workers_start(&all, 5, work, 5, rounds, NULL);
+  clpt_workers_join(&all);
   for (size_t i = 0; i < PLACES; i++)
     clpt_ok(clp_buffer_release(atomic_exchange(&places[i], NULL)));
   root_is(CLP_VIEW_NOW, "0.00B");
@@ -258,10 +267,10 @@ CLPT_SUITE("line profile of pools")
 {
   TCase *tests = clpt_case(suite, "pools");
   tcase_add_checked_fixture(tests, setup, teardown);
-  tcase_add_test(tests, cupys_report);
   tcase_add_loop_test(tests, a_request_is_used_once_and_acquires_what_the_device_gives, 0,
                       sizeof(requests) / sizeof(requests[0]));
   tcase_add_loop_test(tests, between_the_program_and_what_it_gave_the_library_is_no_frame, 0,
                       sizeof(operations) / sizeof(operations[0]));
-  tcase_add_test(tests, a_pools_hook_follows_buffers_through_threads);
+  tcase_add_test(tests, segments);
+  tcase_add_test(tests, threads);
 }

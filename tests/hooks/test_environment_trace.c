@@ -193,10 +193,17 @@ static void release(size_t count)
 
 static void use_one_pool(void)
 {
-  make_pool();
-  allocate(3);
-  release(3);
-  end_pool();
+  clp_allocator *device;
+  clp_pool *own;
+  clp_buffer *some[3];
+  require(clp_simulated_allocator_create(0, &device) == CLP_SUCCESS);
+  require(clp_pool_create(device, NULL, &own) == CLP_SUCCESS);
+  for (int i = 0; i < 3; i++)
+    require(clp_pool_allocate(own, 100, &some[i]) == CLP_SUCCESS);
+  for (int i = 0; i < 3; i++)
+    require(clp_buffer_release(some[i]) == CLP_SUCCESS);
+  clp_pool_release(own);
+  clp_allocator_release(device);
 }
 
 static void leave_all(void)
@@ -255,34 +262,6 @@ static void use_an_asynchronous_pool(void)
   require(clp_cuda_async_pool_free(async, memory, NULL) == CLP_SUCCESS);
   clp_cuda_async_pool_release(async);
   fakecuda_reset();
-}
-
-static void make_a_pool_of_ones_own(const clp_hook_event *event, void *user_data)
-{
-  bool *is_done = user_data;
-  clp_pool *own;
-  clp_buffer *buffer;
-  if (*is_done)
-    return;
-  *is_done = true;
-  require(clp_pool_create(clp_pool_allocator(event->pool), NULL, &own) == CLP_SUCCESS);
-  require(clp_pool_allocate(own, 100, &buffer) == CLP_SUCCESS);
-  require(clp_buffer_release(buffer) == CLP_SUCCESS);
-  clp_pool_release(own);
-}
-
-/* What a callback does is shown to no hook, but it can do it. */
-static void use_a_pool_in_a_callback(void)
-{
-  bool is_done = false;
-  clp_hook maker = CLP_HOOK_INIT;
-  maker.name = "maker";
-  maker.alloc_preprocess = make_a_pool_of_ones_own;
-  maker.user_data = &is_done;
-  require(clp_hook_push(&maker) == CLP_SUCCESS);
-  use_several_pools();
-  require(clp_hook_pop(&maker) == CLP_SUCCESS);
-  require(is_done);
 }
 
 /* What the pool has is lost with the library: no leak of its own. */
@@ -354,16 +333,7 @@ static void use_the_parents_pool_and_another(void)
   clp_buffer *none;
   require(clp_pool_allocate(used.pool, 1000, &none) == CLP_NOT_SUPPORTED);
   release(1);
-  older = used; /* what it still has is no leak of the child's */
   use_one_pool();
-}
-
-static void end_the_parents_pool(void)
-{
-  require(count_open() == 1);
-  release(2);
-  end_pool();
-  require(count_open() == 0);
 }
 
 static void end_both_pools(void)
@@ -405,22 +375,9 @@ static void wait_in_fopen(void)
   require(read(go_on[0], &byte, 1) == 1);
 }
 
-static void use_a_pool_of_ones_own(void)
-{
-  clp_allocator *device;
-  clp_pool *own;
-  clp_buffer *some;
-  require(clp_simulated_allocator_create(0, &device) == CLP_SUCCESS);
-  require(clp_pool_create(device, NULL, &own) == CLP_SUCCESS);
-  require(clp_pool_allocate(own, 100, &some) == CLP_SUCCESS);
-  require(clp_buffer_release(some) == CLP_SUCCESS);
-  clp_pool_release(own);
-  clp_allocator_release(device);
-}
-
 static void *make_the_first_pool(void *unused)
 {
-  use_a_pool_of_ones_own();
+  use_one_pool();
   return unused;
 }
 
@@ -440,7 +397,7 @@ static void fork_while_a_thread_opens(void)
 {
   pthread_t thread = have_a_thread_in_fopen();
   require(succeeds(spawn(do_nothing)));
-  require(succeeds(spawn(use_a_pool_of_ones_own)));
+  require(succeeds(spawn(use_one_pool)));
   require(write(go_on[1], "", 1) == 1);
   require(pthread_join(thread, NULL) == 0);
   has_lost_threads = false;
@@ -456,21 +413,21 @@ static atomic_bool is_enough;
 static void *make_pools(void *unused)
 {
   while (!is_enough)
-    use_a_pool_of_ones_own();
+    use_one_pool();
   return unused;
 }
 
 /* What its threads have just made is lost to the child: no leak of its own. */
 static void use_a_pool_and_leave(void)
 {
-  use_a_pool_of_ones_own();
+  use_one_pool();
   _exit(EXIT_SUCCESS);
 }
 
 static void fork_while_threads_make_pools(void)
 {
   pthread_t makers[THREADS];
-  use_a_pool_of_ones_own(); /* ThreadSanitizer's pthread_once does not survive a fork inside it */
+  use_one_pool(); /* ThreadSanitizer's pthread_once does not survive a fork inside it */
   for (int i = 0; i < THREADS; i++)
     require(pthread_create(&makers[i], NULL, make_pools, NULL) == 0);
   for (unsigned i = clpt_iterations(200); i > 0; i--)
@@ -497,7 +454,6 @@ static const struct {
     {"trace.csv", use_several_pools, NULL, 6, 6, 300, 0, 0, false},
     {"trace.csv", use_threads, NULL, ALL, ALL, 0, 0, 0, false},
     {"trace.csv", use_an_asynchronous_pool, NULL, 1, 1, 1000, 0, 0, false},
-    {"trace.csv", use_a_pool_in_a_callback, NULL, 6, 6, 300, 0, 0, false},
     {"trace.csv", close_the_library, NULL, 1, 0, 100, 0, 0, true},
     {"trace.csv", run_out_of_host_memory, NULL, 1, 1, 100, 0, 0, false},
     {"trace.csv", fork_before, NULL, 3, 3, 300, 0, 0, false},
@@ -505,9 +461,8 @@ static const struct {
     {"trace-%p.csv", fork_in_the_middle, do_nothing, 2, 2, 200, 0, 0, false},
     {"trace.csv", fork_in_the_middle, use_the_parents_pool_and_another, 2, 2, 200, 0, 0, false},
     {"%p.csv", fork_in_the_middle, use_the_parents_pool_and_another, 2, 2, 200, 1, 3, false},
-    {"trace.csv", fork_in_the_middle, end_the_parents_pool, 2, 2, 200, 0, 0, false},
     {"%p.csv", fork_in_the_middle, fork_again, 2, 2, 200, 1, 0, false},
-    {"trace.csv", fork_while_a_thread_opens, NULL, 1, 1, 100, 0, 0, true},
+    {"trace.csv", fork_while_a_thread_opens, NULL, 3, 3, 300, 0, 0, true},
 };
 
 START_TEST(a_process_has_a_trace)
@@ -655,8 +610,16 @@ END_TEST
 
 /* --- stacks --- */
 
-/* The second pair is of another line, for whose frame there is no host memory; and then there is.
- */
+__attribute__((noinline)) static void use_deep_below(unsigned levels) /* NOLINT: that is the test */
+{
+  if (levels > 0)
+    use_deep_below(levels - 1);
+  else
+    use_a_pool_often(NULL);
+  __asm__ volatile("" ::: "memory");
+}
+
+/* In the middle there is no host memory for all frames. */
 static void use_a_pool_with_stacks(void)
 {
   require(clp_simulated_allocator_create(0, &used.allocator) == CLP_SUCCESS);
@@ -668,8 +631,9 @@ static void use_a_pool_with_stacks(void)
   allocate(2);
   release(2);
   clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
-  use_a_pool_often(NULL);
+  use_deep_below(100);
   clpt_host_stop();
+  require(clpt_host_failed());
   allocate(2);
   release(2);
   end_pool();
@@ -732,52 +696,34 @@ static void write_to_a_full_disk(void)
   require(clp_last_error()->status == CLP_BUSY);
 }
 
-/* The file has room for its header and a row or two. */
-static void limit_the_file(void)
+/* When a file with room for its header and a row or two is full: at the last pool's end, while
+ * pools are used, or at the process's end, when the callback may be gone. */
+static int full_at;
+
+static void fill_the_disk(void)
 {
   static struct rlimit limit = {150, 150};
   signal(SIGXFSZ, SIG_IGN);
   require(setrlimit(RLIMIT_FSIZE, &limit) == 0);
-  clp_set_log(count_warning, strerror(EFBIG));
+  clp_set_log(count_warning, full_at == 3 ? (char[]){"no such message"} : strerror(EFBIG));
   make_pool();
-  require(warnings == 0);
-}
-
-static void fill_the_disk_at_the_last_pools_end(void)
-{
-  limit_the_file();
   allocate(4);
+  require(warnings == 0);
+  if (full_at == 3)
+    return;
   release(4);
-  require(warnings == 0);
-  end_pool();
-  require(warnings == 1);
-}
-
-static void fill_the_disk_while_pools_are_used(void)
-{
-  limit_the_file();
-  for (int i = 0; i < THREADS; i++)
+  for (int i = 0; i < THREADS && full_at == 2; i++)
     use_a_pool_often(NULL);
-  require(warnings == 1);
+  require(warnings == (full_at == 2));
   end_pool();
   require(warnings == 1);
-}
-
-/* The callback may be gone by then. */
-static void fill_the_disk_at_the_end(void)
-{
-  limit_the_file();
-  clp_set_log(count_warning, (void *)(uintptr_t) "no such message");
-  allocate(4);
 }
 
 START_TEST(disks_that_are_full_or_get_full)
 {
-  static void (*const fill[])(void) = {write_to_a_full_disk, fill_the_disk_at_the_last_pools_end,
-                                       fill_the_disk_while_pools_are_used,
-                                       fill_the_disk_at_the_end};
   struct stat file;
-  run("trace.csv", fill[_i]);
+  full_at = _i;
+  run("trace.csv", _i ? fill_the_disk : write_to_a_full_disk);
   if (_i == 0)
     return;
   ck_assert_int_eq(stat(path_of("trace.csv"), &file), 0);
@@ -794,11 +740,12 @@ CLPT_MAIN("trace environment", clpt_run_apart)
   clpt_cuda_use_fake();
   unsetenv(VARIABLE);
   tcase_add_checked_fixture(tests, setup, teardown);
+  /* First: gcov's files get full, too. */
+  tcase_add_loop_test(tests, disks_that_are_full_or_get_full, 0, 4);
   tcase_add_loop_test(tests, a_process_has_a_trace, 0, ROWS(runs));
   tcase_add_test(tests, forks_while_pools_are_made);
   tcase_add_test(tests, processes_without_a_file);
   tcase_add_loop_test(tests, names_that_are_refused, 0, ROWS(refused));
   tcase_add_test(tests, a_pipe_with_a_reader_gets_all);
   tcase_add_test(tests, rows_have_stacks);
-  tcase_add_loop_test(tests, disks_that_are_full_or_get_full, 0, 4);
 }

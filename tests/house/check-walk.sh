@@ -48,7 +48,7 @@ awk -v prints="${CLPT_WALK-}" -v names="$house_tmp/names" -F '\t' '
   }
   BEGIN {
     most["a hit"] = 13; most_files["a hit"] = 4
-    most["a miss"] = 45; most_files["a miss"] = 12
+    most["a miss"] = 41; most_files["a miss"] = 11
     most["a carve"] = 40; most_files["a carve"] = 12
   }
   /^#/ { sum(); what = substr($0, 3); if (prints) print what; next }

@@ -20,8 +20,7 @@ void clpt_host_check(clpt_host_failures *each, clp_status status)
   if (has_failed && (status || !each->may_do_without)) {
     ck_assert_int_eq(status, CLP_OUT_OF_HOST_MEMORY);
     ck_assert_int_eq(clp_last_error()->status, CLP_OUT_OF_HOST_MEMORY);
-    if (!each->has_threads)
-      ck_assert_int_eq(clpt_host_live(), each->live);
+    ck_assert_int_eq(clpt_host_live(), each->live);
   } else {
     ck_assert_int_eq(status, CLP_SUCCESS);
   }

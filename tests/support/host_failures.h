@@ -18,8 +18,7 @@
 typedef struct clpt_host_failures {
   unsigned stride;     /**< after the first 50, only every stride-th allocation fails; 0: each */
   bool may_do_without; /**< the call may succeed although an allocation failed */
-  bool has_threads; /**< threads of the call free what others took, so that memory is not counted */
-  bool is_over;     /**< the last call met no failure */
+  bool is_over;        /**< the last call met no failure */
   unsigned long count; /**< how many calls met a failure */
   unsigned long nth;   /**< which allocation fails next; 0 is the first */
   long live;           /**< blocks of host memory before the call */

@@ -41,10 +41,13 @@ unsigned char *clpt_gzip(const char *text, size_t *length)
   return bytes;
 }
 
+/* zlib takes its memory with the first look at a file: here, so that where it is linked statically
+ * a test that counts memory, and ends the reader later, does not have it as its own. */
 trace_reader *clpt_trace(const char *text)
 {
   trace_reader *reader = NULL;
   clpt_ok(trace_open(clpt_text_file(text), "trace", &reader));
+  (void)gzdirect(reader->lines.file);
   return reader;
 }
 
