@@ -78,7 +78,7 @@ tests_libclptest_a_SOURCES = \
 	tests/api/rows.c tests/api/rows.h
 if TOOL
 tests_libclptest_a_SOURCES += \
-	tests/support/replays.c tests/support/replays.h \
+	tests/support/replays.h \
 	tests/support/traces.c tests/support/traces.h
 endif
 if HAVE_OPENCL
@@ -329,18 +329,16 @@ endif
 # What takes longest comes first, and depends on nothing that make looks at before it runs others, so
 # that it does not run alone in the end.
 built_checks += \
-	tests/tools/check-tune.sh \
-	tests/tools/check-tool.sh \
-	tests/tools/check-report.sh \
-	tests/tools/check-bench.sh
+	tests/tools/check-tune.py \
+	tests/tools/check-tool.py \
+	tests/tools/check-report.py \
+	tests/tools/check-bench.py
 tree_checks += tests/house/check-completion.sh
 else
 AM_TESTS_ENVIRONMENT += clp_tool=no; export clp_tool;
 endif
-EXTRA_DIST += tests/support/perfetto.py tests/support/picture.py tests/support/report_page.py \
-	tests/support/tune_plot.py tests/tools/check_bench.py \
-	tests/tools/check_report.py tests/tools/check_tool.py tests/tools/check_tune.py \
-	tests/tools/program.py tests/tools/refusals.txt tests/trace/short_loop.csv.gz
+EXTRA_DIST += tests/tools/program.py tests/tools/refusals.txt tests/tools/report_page.py \
+	tests/trace/short_loop.csv.gz
 if SANITIZED
 AM_TESTS_ENVIRONMENT += clp_sanitized=yes; export clp_sanitized;
 endif

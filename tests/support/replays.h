@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Replays of traces in short form, for tests. */
+/* Replays on a simulated device, for tests. */
 #ifndef CLPT_REPLAYS_H
 #define CLPT_REPLAYS_H
 
-#include "failing_allocator.h"
+#include "suite.h"
 #include "trace/replay.h"
 
-#include <stddef.h>
-
 /** A simulated device. The caller's reference. */
-clp_allocator *clpt_simulated(size_t capacity);
+static inline clp_allocator *clpt_simulated(size_t capacity)
+{
+  clp_allocator *allocator = NULL;
+  clpt_ok(clp_simulated_allocator_create(capacity, &allocator));
+  return allocator;
+}
 
 /** The options' defaults, with a pool. */
-trace_replay_options clpt_pooled(void);
+static inline trace_replay_options clpt_pooled(void)
+{
+  return (trace_replay_options)TRACE_REPLAY_OPTIONS_INIT;
+}
 
 /** A table's tests: one run of `test` for each of its elements. */
 #define clpt_add_table(tests, test, table)                                                         \

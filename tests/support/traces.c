@@ -77,7 +77,7 @@ char *clpt_trace_text(const char *rows, unsigned times)
   return text;
 }
 
-trace_reader *clpt_trace_rows(const char *rows)
+trace_reader *clpt_short_trace(const char *rows)
 {
   char *text = *rows == 'A' ? strdup(rows) : clpt_trace_text(rows, 1);
   trace_reader *reader = clpt_trace(text);

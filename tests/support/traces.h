@@ -28,7 +28,7 @@ trace_reader *clpt_trace(const char *text);
 char *clpt_trace_text(const char *rows, unsigned times);
 
 /** A reader of such a trace, or of a text that begins with a header, named "trace". */
-trace_reader *clpt_trace_rows(const char *rows);
+trace_reader *clpt_short_trace(const char *rows);
 
 /** A reader of the trace that the tree has, of a training of resnet50. */
 trace_reader *clpt_resnet_trace(void);

@@ -17,6 +17,8 @@ BUILD = Path(os.environ["top_builddir"]).resolve()
 CLPOOL = BUILD / "tools/clpool"
 IS_SANITIZED = os.environ.get("clp_sanitized") == "yes"
 FAKE_CUDA = BUILD / "tests/fakecuda/.libs/libfakecuda.so"
+if FAKE_CUDA.exists():
+    os.environ["CLPOOL_CUDA_LIBRARY"] = str(FAKE_CUDA)
 HEADER = "Thread,Time,Action,Pointer,Size,Stream\n"
 
 
@@ -42,27 +44,20 @@ def names():
     return sorted(os.listdir())
 
 
-def clpool(line, code=0, error=b"", stdin=b"", as_is=False, **more):
+def clpool(line, code=0, error="", stdin=b"", environment={}, **more):
     """Runs clpool, which ends with that code, and says that line after its name, or what a function
-    of its error takes. Gives its output."""
+    takes. Gives its output."""
     words = line if isinstance(line, list) else shlex.split(line)
-    environment = {**os.environ, **more.pop("environment", {})}
-    if isinstance(stdin, bytes):
-        more["input"] = stdin
-    else:
-        more["stdin"] = stdin
-    more.setdefault("stdout", subprocess.PIPE)
-    done = subprocess.run([CLPOOL, *words], stderr=subprocess.PIPE, env=environment, **more)
+    more["input" if isinstance(stdin, bytes) else "stdin"] = stdin
+    done = subprocess.run([CLPOOL, *words], env={**os.environ, **environment},
+                          stderr=subprocess.PIPE, **{"stdout": subprocess.PIPE, **more})
     said = done.stderr.decode(errors="replace")
     require(done.returncode == code, "clpool", *words, "ends with", done.returncode, said)
-    is_command = words and not words[0].startswith("-") and words[0] in COMMANDS
-    name = "clpool " + words[0] if is_command else "clpool"
-    if callable(error):
-        require(error(said), "clpool", *words, "says:", said)
-    else:
+    if not callable(error):
+        name = "clpool " + words[0] if words and words[0] in COMMANDS else "clpool"
         wanted = f"{name}: {error}\n" if error else ""
-        require(said == wanted, "clpool", *words, "says:", said, "and not:", wanted)
-    return done.stdout if as_is or done.stdout is None else done.stdout.decode()
+    require(error(said) if callable(error) else said == wanted, "clpool", *words, "says:", said)
+    return (done.stdout or b"").decode()
 
 
 def figures(line, **more):

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Replays: figures and steps of small traces, known answers for a recorded program, goals of the
  * arena on it, what ends a replay, time, progress, scales. */
+#include "support/failing_allocator.h"
 #include "support/late_device.h"
 #include "support/replays.h"
 #include "support/suite.h"
@@ -127,7 +128,7 @@ START_TEST(a_small_trace)
   options.scale = it->scale;
   for (int i = 0; i < 2; i++) {
     trace_replay_result result;
-    clpt_ok(replay(clpt_trace_rows(it->rows), it->capacity, &options, &result));
+    clpt_ok(replay(clpt_short_trace(it->rows), it->capacity, &options, &result));
     ck_assert_str_eq(figures_of(&result), it->figures);
     ck_assert_uint_eq(result.limit_bytes, it->how & BARE ? 0 : it->limit);
     if (result.peak_active_bytes)
@@ -163,7 +164,7 @@ START_TEST(a_trace_that_cannot_be)
   trace_replay_options options = options_of(0);
   trace_replay_result result;
   options.scale = wrong[_i].scale;
-  clpt_fails(CLP_INVALID_ARGUMENT, replay(clpt_trace_rows(wrong[_i].rows), 0, &options, &result));
+  clpt_fails(CLP_INVALID_ARGUMENT, replay(clpt_short_trace(wrong[_i].rows), 0, &options, &result));
   (void)snprintf(message, sizeof(message), "trace:%s", wrong[_i].message);
   ck_assert_str_eq(clp_last_error()->message, message);
 }
@@ -176,7 +177,7 @@ static clp_status replay_on(clpt_device *device, const char *rows, unsigned how,
                             trace_replay_result *result)
 {
   trace_replay_options options = options_of(how);
-  trace_reader *reader = clpt_trace_rows(rows);
+  trace_reader *reader = clpt_short_trace(rows);
   clp_allocator *allocator = clpt_device_allocator(device);
   clp_status status = trace_replay(reader, allocator, &options, result);
   clp_allocator_release(allocator);
@@ -234,7 +235,7 @@ START_TEST(a_device_that_orders_streams)
   device.ops.home_stream = home;
   clp_allocator *allocator = clpt_late_allocator(&device);
   trace_reader *reader =
-      clpt_trace_rows("a1=400 f1=400 a2=500 f2=500 a3=300 f3=300 a4=1900 a5=1900");
+      clpt_short_trace("a1=400 f1=400 a2=500 f2=500 a3=300 f3=300 a4=1900 a5=1900");
   clpt_ok(trace_replay(reader, allocator, &options, &result));
   ck_assert_uint_eq(result.failures, 1);
   ck_assert_int_eq(device.calls[CLPT_LATE_MARK_IS_DONE] > 0, _i);
@@ -338,7 +339,7 @@ START_TEST(the_clock_runs_while_a_batch_runs)
   ck_assert_uint_eq(clock_reads, 2 * BATCHES);
   ck_assert_double_eq(result.ns_per_operation, 1000.0 * BATCHES / OPERATIONS);
   free(text);
-  clpt_ok(replay(clpt_trace_rows("a1=100 a2=100 f2=100 f1=100"), 150, &bare, &result));
+  clpt_ok(replay(clpt_short_trace("a1=100 a2=100 f2=100 f1=100"), 150, &bare, &result));
   ck_assert_double_eq(result.ns_per_operation, 1000.0 / 3);
 }
 END_TEST
@@ -403,7 +404,7 @@ static const struct fit {
 START_TEST(the_scale_that_fits)
 {
   const struct fit *it = &fits[_i];
-  trace_batch_source source = {.reader = clpt_trace_rows(it->rows)};
+  trace_batch_source source = {.reader = clpt_short_trace(it->rows)};
   clp_allocator *allocator = clpt_simulated(it->device_bytes);
   trace_replay_options options = options_of(0);
   double scale = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Surveys: what small traces come to, by hand, and a recorded one, as its replay; their course, in
  * bounded memory; stacks, by which names. */
+#include "support/failing_allocator.h"
 #include "support/host_failures.h"
 #include "support/replays.h"
 #include "support/suite.h"
@@ -31,7 +32,7 @@ static clp_status take(trace_reader *reader, size_t capacity, const trace_replay
 static clp_status take_rows(const char *rows, size_t capacity)
 {
   trace_replay_options options = clpt_pooled();
-  return take(clpt_trace_rows(rows), capacity, &options);
+  return take(clpt_short_trace(rows), capacity, &options);
 }
 
 static size_t held_bytes(const trace_bin *bin, trace_bin_count count)
@@ -433,12 +434,12 @@ START_TEST(without_host_memory)
   for (unsigned i = 1; i <= ROWS; i++)
     length += (size_t)snprintf(rows + length, sizeof(rows) - length, "%sa%x=%u", i > 1 ? " " : "",
                                i, i * 1000);
-  clpt_host_failures each = {.stride = _i ? 5 : 17, .may_do_without = true};
+  clpt_host_failures each = {.stride = _i ? 5 : 17, .may_do_without = true, .has_threads = _i == 0};
   while (!each.is_over) {
     clpt_device device;
     clpt_device_init(&device);
     clp_allocator *allocator = clpt_device_allocator(&device);
-    trace_reader *reader = clpt_trace_rows(_i ? PROGRAM : rows);
+    trace_reader *reader = clpt_short_trace(_i ? PROGRAM : rows);
     trace_replay_options options = clpt_pooled();
     clpt_host_fail_next(&each);
     clp_status status = trace_survey_take(&survey, reader, allocator, &options);

@@ -4,13 +4,9 @@ figures of the JSON, and whose chart reaches the peaks. Boxes of the flame graph
 their callers. What scrolls can be reached by key, and colors have contrast."""
 import json
 import re
-import sys
 import xml.etree.ElementTree as xml
 
-
-def require(condition, *words):
-    if not condition:
-        sys.exit(" ".join(map(str, words)))
+from program import require
 
 
 def number(text):
@@ -36,9 +32,9 @@ def check_words(page):
         require(picture.get("role") == "img" and picture.get("aria-label"), "a picture is mute")
         for path in picture.iter("path"):
             require(not re.search("nan|inf", path.get("d"), re.I), path.get("d"))
-    wide = [element for element in page.iter("div") if element.get("class") == "wide"]
-    for element in wide:
-        require(element.get("tabindex") == "0" and element.get("aria-label"), "for mice alone")
+    for it in page.iter("div"):
+        require(it.get("class") != "wide" or it.get("tabindex") == "0" and it.get("aria-label"),
+                "what scrolls is for mice alone")
     require(not [it for it in page.iter() if it.get("title")], "a tip for mice alone")
 
 
@@ -53,14 +49,11 @@ def check_figures(page, figures):
     require(("by_pool" in ids) == (figures["pools"] > 1), "the table of", len(pools), "pools")
     require(len(plots) == 1, len(plots), "pictures")
 
-    numbers = {
-        key: value for key, value in figures.items() if isinstance(value, (int, float, type(None)))
-    }
+    numbers = {key: figures[key] for key in figures if not isinstance(figures[key], (str, list))}
     require(set(numbers) == set(shown), "other figures:", set(numbers) ^ set(shown))
     for key, value in numbers.items():
         require(number(shown[key]) == value, key, "is", shown[key], "not", value)
-    commas = f"{figures['peak_managed_bytes']:,}"
-    require(shown["peak_managed_bytes"] == commas, "digits without commas")
+    require(shown["peak_managed_bytes"] == f"{figures['peak_managed_bytes']:,}", "no commas")
 
     spans = json.loads(next(s for s in page.iter("script") if s.get("id") == "spans").text)
     require(spans[-1][1] == figures["events"], "the chart ends at", spans[-1][1])
@@ -111,10 +104,8 @@ def check_colors(page):
         needed += [("box-text", name, 4.5) for name in boxes + ["active"]]
         needed += [("active", "held", 3), ("active", "active-most", 3), ("managed", "held", 3)]
         needed += [(name, paper, 4.5) for name in ("text", "quiet") for paper in ("paper", "page")]
-        needed += [
-            (name, "paper", 3)
-            for name in ("active", "active-most", "held", "managed", "padding", "refused")
-        ]
+        needed += [(name, "paper", 3) for name in (
+            "active", "active-most", "held", "managed", "padding", "refused")]
         for one, other, least in needed:
             reached = contrast(colors[one], colors[other])
             require(reached >= least, one, "on", other, "has a contrast of", round(reached, 2))
