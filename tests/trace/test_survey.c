@@ -434,7 +434,7 @@ START_TEST(without_host_memory)
   for (unsigned i = 1; i <= ROWS; i++)
     length += (size_t)snprintf(rows + length, sizeof(rows) - length, "%sa%x=%u", i > 1 ? " " : "",
                                i, i * 1000);
-  clpt_host_failures each = {.stride = _i ? 5 : 17, .may_do_without = true, .has_threads = _i == 0};
+  clpt_host_failures each = {.stride = _i ? 5 : 17, .may_do_without = true};
   while (!each.is_over) {
     clpt_device device;
     clpt_device_init(&device);
