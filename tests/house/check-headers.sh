@@ -37,7 +37,8 @@ for header in $clp_headers; do
   for macro in $macros; do
     type=$(echo "${macro%_INIT}" | tr '[:upper:]' '[:lower:]')
     printf 'extern %s global_%s;\n%s global_%s = %s;\n' "$type" "$type" "$type" "$type" "$macro"
-    printf '%s *use_%s(%s *);\n%s *use_%s(%s *out)\n' "$type" "$type" "$type" "$type" "$type" "$type"
+    printf '%s *use_%s(%s *);\n' "$type" "$type" "$type"
+    printf '%s *use_%s(%s *out)\n' "$type" "$type" "$type"
     printf '{\n  const %s local = %s;\n  *out = local;\n  return out;\n}\n' "$type" "$macro"
   done >>"$alone"
 done
