@@ -29,27 +29,33 @@ CUresult cuDriverGetVersion(int *version)
   return CLPI_CUDA_SUCCESS;
 }
 
-#define ERRORS(X)                                                                                  \
-  X(INVALID_VALUE)                                                                                 \
-  X(OUT_OF_MEMORY)                                                                                 \
-  X(NOT_INITIALIZED)                                                                               \
-  X(DEINITIALIZED)                                                                                 \
-  X(INVALID_DEVICE)                                                                                \
-  X(INVALID_CONTEXT)                                                                               \
-  X(PEER_ACCESS_UNSUPPORTED)                                                                       \
-  X(INVALID_HANDLE) X(NOT_PERMITTED) X(NOT_SUPPORTED) X(STREAM_CAPTURE_UNSUPPORTED)
-#define ENTRY(word) {CLPI_CUDA_##word, "CUDA_ERROR_" #word},
-static const struct {
-  CUresult code;
-  const char *name;
-} names[] = {ERRORS(ENTRY){FAKECUDA_UNKNOWN, "CUDA_ERROR_UNKNOWN"}};
+#define CASE(word)                                                                                 \
+  case CLPI_CUDA_##word:                                                                           \
+    return "CUDA_ERROR_" #word
+
+static const char *name_of(CUresult code)
+{
+  switch (code) {
+    CASE(INVALID_VALUE);
+    CASE(OUT_OF_MEMORY);
+    CASE(NOT_INITIALIZED);
+    CASE(DEINITIALIZED);
+    CASE(INVALID_DEVICE);
+    CASE(INVALID_CONTEXT);
+    CASE(PEER_ACCESS_UNSUPPORTED);
+    CASE(INVALID_HANDLE);
+    CASE(NOT_PERMITTED);
+    CASE(NOT_SUPPORTED);
+    CASE(STREAM_CAPTURE_UNSUPPORTED);
+  default:
+    return code == FAKECUDA_UNKNOWN ? "CUDA_ERROR_UNKNOWN" : NULL;
+  }
+}
 
 CUresult cuGetErrorName(CUresult asked, const char **name)
 {
   FAKE_ENTER(cuGetErrorName);
-  *name = NULL;
-  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-    *name = names[i].code == asked ? names[i].name : *name;
+  *name = name_of(asked);
   return *name ? CLPI_CUDA_SUCCESS : CLPI_CUDA_INVALID_VALUE;
 }
 
