@@ -5,6 +5,7 @@ import atexit
 import gzip
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -72,6 +73,18 @@ def says(text, *words):
 def lacks(text, *words):
     for word in words:
         require(word not in text, "the output has", repr(word) + ":", text)
+
+
+def check_outputs(command):
+    """The command prints what the table says, in 80 columns but for names."""
+    for row in (SOURCE / "tests/tools/outputs.txt").read_text().splitlines():
+        if row.startswith(command + " "):
+            line, has, no = (part.strip(" ").replace("\\n", "\n") for part in row.split("|"))
+            text = clpool(line)
+            says(text, *filter(None, has.split("; ")))
+            lacks(text, *filter(None, no.split("; ")))
+            has_names = "--json" in line or "2 traces" in text
+            require(has_names or not re.search("\n.{81}", text), line, "prints long lines:", text)
 
 
 COMMANDS = ("info", "replay", "report", "tune", "bench")

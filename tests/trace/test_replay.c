@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Replays: figures and steps of small traces, known answers for a recorded program, goals of the
  * arena on it, what ends a replay, time, progress, scales. */
+#include "core/allocator/allocator.h"
 #include "support/failing_allocator.h"
 #include "support/late_device.h"
 #include "support/replays.h"
 #include "support/suite.h"
 #include "support/traces.h"
 #include "trace/batch.h"
+#include "trace/metering_allocator.h"
 #include "trace/replay.h"
 
-#include <math.h>
 #include <stdio.h>
 
 /* --- small traces --- */
@@ -206,16 +207,10 @@ START_TEST(a_device_that_fails)
 }
 END_TEST
 
-START_TEST(too_large_a_block_is_refused)
+static clp_status forget(void *self, clp_stream stream)
 {
-  clpt_device device;
-  trace_replay_result result;
-  clpt_device_init(&device);
-  device.ops.max_block_bytes = 1000;
-  clpt_ok(replay_on(&device, "a1=1001 a2=1000 f1=1001", 0, &result));
-  ck_assert_str_eq(figures_of(&result), "1 0 | 0 1 | 1 0 | 1 0 | 1 | 1000 1000 1000");
+  return self == stream ? CLP_BUSY : CLP_SUCCESS;
 }
-END_TEST
 
 /* What the replay needs of a device's order, it asks that device: an arena of several threads whose
  * parts are exclusive asks whether what used them is done, and splits; a pool drains. */
@@ -231,6 +226,7 @@ START_TEST(a_device_that_orders_streams)
   device.opaque = true;
   device.capacity = 3000;
   device.ops.exclusive_parts = true;
+  device.ops.forget_stream = forget;
   clp_stream home = clpt_late_stream_new(&device);
   device.ops.home_stream = home;
   clp_allocator *allocator = clpt_late_allocator(&device);
@@ -242,6 +238,10 @@ START_TEST(a_device_that_orders_streams)
   ck_assert_uint_gt(device.calls[CLPT_LATE_SPLIT], 0);
   ck_assert_uint_gt(device.calls[CLPT_LATE_UNSPLIT], 0);
   ck_assert_uint_gt(device.calls[CLPT_LATE_DRAIN], 0);
+  clp_allocator *metering = NULL;
+  clpt_ok(trace_metering_allocator_create(allocator, &metering));
+  ck_assert_int_eq(metering->ops.forget_stream(metering->self, &device), CLP_BUSY);
+  clp_allocator_release(metering);
   trace_close(reader);
   clp_allocator_release(allocator);
   clpt_late_stream_drop(&device, home);
@@ -429,7 +429,6 @@ CLPT_MAIN("replay", clpt_run)
   clpt_add_table(tests, a_small_trace, examples);
   clpt_add_table(tests, a_trace_that_cannot_be, wrong);
   tcase_add_loop_test(tests, a_device_that_fails, 0, 3);
-  tcase_add_test(tests, too_large_a_block_is_refused);
   tcase_add_loop_test(tests, a_device_that_orders_streams, 0, 2);
   clpt_add_table(tests, a_recorded_program, answers);
   tcase_add_test(tests, an_arena_is_close_to_what_is_used);

@@ -339,6 +339,7 @@ START_TEST(no_peak_is_lost)
   ck_assert_uint_le(count, MOST);
   ck_assert_uint_ge(count, MIN(rows, MOST / 2 + 1));
   assert_whole(windows, count, high, rows);
+  ck_assert_uint_eq(trace_timeline_nanoseconds(&timeline, 0), 0);
   for (uint64_t row = 1; row <= rows; row += 333)
     ck_assert_uint_eq(trace_timeline_nanoseconds(&timeline, row), (row - 1) * 1000);
 }
