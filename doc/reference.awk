@@ -22,7 +22,7 @@ function target_of(target, is_picture, parts)
   split(target, parts, "#")
   if (parts[1] == "")
     return "#" page "-" parts[2]
-  if (parts[1] !~ /\.md$/ || parts[1] ~ /(^|\/)(HACKING|internals)\.md$/)
+  if (parts[1] !~ /\.md$/ || parts[1] ~ /(^|\/)(CONTRIBUTING|HACKING|SECURITY|internals)\.md$/)
     return ""
   return parts[2] == "" ? parts[1] : "#" page_of(parts[1]) "-" parts[2]
 }
