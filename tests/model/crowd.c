@@ -628,12 +628,15 @@ static void call_any(crowd_member *self)
 /* --- threads --- */
 
 /* Blocks become more until a target is reached, then fewer until another one is: members hold few
- * and many blocks, and the peaks of all are now and then at once. */
+ * and many blocks, and the peaks of all are now and then at once. In a wave they have all or none.
+ */
 static void use_blocks(crowd_member *self)
 {
   crowd *all = self->all;
   size_t pool = below(self, all->plan.pools);
-  if (self->count == self->target)
+  if (self->count == self->target && all->plan.is_wave)
+    self->target = self->target ? 0 : all->plan.kept;
+  else if (self->count == self->target)
     self->target = below(self, all->plan.kept + 1);
   if (self->count < self->target)
     take(self, all->pools[pool].pool, (int)pool);

@@ -49,6 +49,7 @@ typedef struct crowd_plan {
   unsigned long backend;       /* CROWD_HOST and so on */
   unsigned long phases, steps; /* after each phase, all threads end, and figures must be exact */
   unsigned long kept;          /* blocks that a thread keeps at most */
+  unsigned long is_wave;       /* blocks of one size, of which a thread keeps all, or none */
   unsigned long sizes, most_bytes;   /* of blocks: CROWD_ONE_SIZE and so on */
   unsigned long limit, hold;         /* of each pool, to begin with; hold_bytes, and 1 */
   unsigned long capacity;            /* of the device; 0: none */

@@ -105,6 +105,12 @@ static crowd_plan draw(unsigned seed)
   plan.yields = one_in(&chance, 2);
   plan.has_hooks = one_in(&chance, 3);
   plan.calls = draw_calls(&chance, &plan);
+  plan.is_wave = plan.sizes == CROWD_ONE_SIZE && one_in(&chance, 2);
+  plan.is_wave = plan.is_wave && plan.kept >= 16 && !plan.faults;
+  if (plan.is_wave) { /* whose peak of active bytes is known */
+    plan.uses_zero = plan.hands_over = plan.limit = plan.capacity = 0;
+    plan.calls &= ~(1ul << CROWD_reset_peaks | 1ul << CROWD_set_limit);
+  }
   if (plan.backend != CROWD_LATE)
     return plan;
   plan.streams = draw_number(&chance, 1, CROWD_STREAMS);
