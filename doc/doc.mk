@@ -50,6 +50,7 @@ guides = \
 	doc/from-cupy-and-rmm.md \
 	doc/from-pyopencl.md \
 	doc/getting-started.md \
+	doc/glossary.md \
 	doc/many-ranks.md \
 	doc/python.md \
 	doc/queues-and-order.md \
