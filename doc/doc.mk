@@ -77,6 +77,7 @@ EXTRA_DIST += $(pictures:.svg=.dot) $(plots:.svg=.gp) $(plots:.svg=.dat)
 # And those that clpool tune draws, and that were taken of what browsers show, as
 # doc/where-memory-goes.md makes it.
 dist_guides_DATA += doc/tuning.svg doc/memory-report.png
+EXTRA_DIST += doc/report-before-after.png # of README.md: clpool report, without and with --arena
 
 # Dark on a white ground, so that they can be read on a dark page, too.
 DOT = dot
