@@ -75,11 +75,6 @@ static bool is_svm(void)
   return strcmp(it->name, "cl-svm") == 0;
 }
 
-static bool is_on_1_1(void)
-{
-  return strcmp(it->device, "OpenCL 1.2") < 0;
-}
-
 static void pretend(void)
 {
   clpt_cl_reset();
@@ -104,11 +99,6 @@ static clp_status create_with(cl_mem_flags flags)
   return status;
 }
 
-static void end(void)
-{
-  clp_allocator_release(allocator);
-}
-
 static clp_status allocate(void)
 {
   memory = 1;
@@ -119,56 +109,33 @@ static clp_status allocate(void)
 
 #define ASK(name, ...) allocator->ops.name(allocator->self, __VA_ARGS__)
 
-/* One step of a test. */
+/* One step of a test; without a status of its own, it succeeds. */
 static clp_status run(char step)
 {
+#define DONE(...) ((__VA_ARGS__), (clp_status)CLP_SUCCESS)
   static clp_stream of_frees;
-  switch (step) {
-  case 'e': /* end; the next is to be created */
-    return end(), pretend(), CLP_SUCCESS;
-  case 'C':
-    return create_with(0);
-  case 'A':
-    return allocate();
-  case 'F':
-    return clp_allocator_free(allocator, memory, BYTES);
-  case 'B': /* free behind */
-    return ASK(free_on, memory, BYTES, cl.other);
-  case 'S':
-    return ASK(split, memory, PART, PART, &part);
-  case 'U': /* unsplit */
-    return ASK(unsplit, part, PART);
-  case 'D': /* drain */
-    return allocator->ops.drain(allocator->self);
-  case 'd': /* no free is pending any more */
-    return run('D'), CLP_SUCCESS;
-  case 'R': /* retain */
-    return ASK(stream_retain, cl.other);
-  case 'r': /* release */
-    return ASK(stream_release, cl.other), CLP_SUCCESS;
-  case 's': /* stop */
-    return clpt_cl_stop(&cl, cl.other), CLP_SUCCESS;
-  case 'g': /* go */
-    return clpt_cl_go_all(), CLP_SUCCESS;
-  case 'M': /* mark */
-    return ASK(mark_create, cl.other, &mark);
-  case 'm':
-    return ASK(mark_destroy, mark), CLP_SUCCESS;
-  case '!': /* the next look finds that work has failed */
-    return clpt_cl_pretend_progress(CL_OUT_OF_RESOURCES), CLP_SUCCESS;
-  case 'L': /* look */
-    return ASK(mark_is_done, mark, &is_done);
-  case 'W': /* wait, in order; and out of it; and on the host */
-    return ASK(stream_wait, cl.queue, mark);
-  case 'O':
-    return ASK(stream_wait, cl.out_of_order, mark);
-  case 'H':
-    return ASK(host_wait, mark);
-  case 'Q': /* the queue of frees */
-    return ASK(free_stream, &of_frees);
-  default: /* ? */
-    return ASK(stream_is_in_order, cl.other) ? CLP_SUCCESS : CLP_BUSY;
-  }
+  return step == 'e'   ? DONE(clp_allocator_release(allocator), pretend()) /* the next is to come */
+         : step == 'C' ? create_with(0)
+         : step == 'A' ? allocate()
+         : step == 'F' ? clp_allocator_free(allocator, memory, BYTES)
+         : step == 'B' ? ASK(free_on, memory, BYTES, cl.other) /* behind */
+         : step == 'S' ? ASK(split, memory, PART, PART, &part)
+         : step == 'U' ? ASK(unsplit, part, PART)
+         : step == 'D' ? allocator->ops.drain(allocator->self)
+         : step == 'd' ? DONE((void)run('D')) /* no free is pending any more */
+         : step == 'R' ? ASK(stream_retain, cl.other)
+         : step == 'r' ? DONE(ASK(stream_release, cl.other))
+         : step == 's' ? DONE(clpt_cl_stop(&cl, cl.other))
+         : step == 'g' ? DONE(clpt_cl_go_all())
+         : step == 'M' ? ASK(mark_create, cl.other, &mark)
+         : step == 'm' ? DONE(ASK(mark_destroy, mark))
+         : step == '!' ? DONE(clpt_cl_pretend_progress(CL_OUT_OF_RESOURCES)) /* at the next look */
+         : step == 'L' ? ASK(mark_is_done, mark, &is_done)
+         : step == 'W' ? ASK(stream_wait, cl.queue, mark)
+         : step == 'O' ? ASK(stream_wait, cl.out_of_order, mark)
+         : step == 'H' ? ASK(host_wait, mark)
+         : step == 'Q' ? ASK(free_stream, &of_frees)
+                       : (clp_status)(ASK(stream_is_in_order, cl.other) ? CLP_SUCCESS : CLP_BUSY);
 }
 
 static void must(const char *steps)
@@ -238,9 +205,9 @@ static const char *calls_of(const struct operation *operation)
   static const char steps[] = "AFBSUD";
   const char *const own[] = {it->allocate, it->free,    it->free_behind,
                              it->split,    it->unsplit, it->drain};
-  return !operation->calls                        ? own[strchr(steps, operation->run) - steps]
-         : is_on_1_1() && operation->calls_on_1_1 ? operation->calls_on_1_1
-                                                  : operation->calls;
+  return !operation->calls ? own[strchr(steps, operation->run) - steps]
+         : strcmp(it->device, "OpenCL 1.2") < 0 && operation->calls_on_1_1 ? operation->calls_on_1_1
+                                                                           : operation->calls;
 }
 
 static const struct failure {
@@ -341,7 +308,7 @@ START_TEST(each_call_of_each_operation)
   for (size_t i = 0; i < FAILURES && calls; i++)
     for (unsigned long nth = 0; fail_one(operation, nth, &failures[i], calls); nth++)
       continue;
-  end();
+  clp_allocator_release(allocator);
 }
 END_TEST
 
@@ -374,8 +341,7 @@ START_TEST(what_each_says_and_takes)
   ck_assert(ops->allocate_uses_home == (!is_svm() && it->home != NONE));
   ck_assert(!ops->free_on == !it->free_behind);
   ck_assert_int_eq(run('D'), is_deferred ? CLP_NOT_SUPPORTED : CLP_SUCCESS);
-  ck_assert(ops->stream_is_in_order(allocator->self, cl.other));
-  ck_assert(!ops->stream_is_in_order(allocator->self, cl.out_of_order));
+  ck_assert(ASK(stream_is_in_order, cl.other) && !ASK(stream_is_in_order, cl.out_of_order));
   ck_assert_int_eq(clpt_cl_live_now().contexts, before.contexts + 1);
   ck_assert_int_eq(clpt_cl_live_now().queues, before.queues + (it->home != NONE));
   clpt_cl_reset();
@@ -394,7 +360,7 @@ START_TEST(what_each_says_and_takes)
   clpt_cl_fail(CLPT_clSVMAlloc, 0, 1, CLPT_CL_SILENT);
   clpt_fails(is_svm() ? CLP_OUT_OF_DEVICE_MEMORY : CLP_BACKEND_ERROR, allocate());
   ck_assert_int_eq(clp_last_error()->native_code, 0);
-  end();
+  clp_allocator_release(allocator);
 }
 END_TEST
 
@@ -424,32 +390,29 @@ START_TEST(flags_reach_the_driver)
     if (wanted != vendors)
       must("F");
   }
-  end();
+  clp_allocator_release(allocator);
 }
 END_TEST
-
-static void fail_host_memory(char step, clpt_host_failures each)
-{
-  const clpt_cl_live then = clpt_cl_live_now();
-  while (!each.is_over) {
-    clpt_host_fail_next(&each);
-    clp_status status = run(step);
-    clpt_host_check(&each, status);
-    if (status)
-      clpt_cl_assert_live(&then);
-    else if (step == 'M')
-      must("m");
-  }
-}
 
 START_TEST(each_allocation_of_host_memory_fails)
 {
   if (!begin(_i))
     return;
   must("e");
-  fail_host_memory('C', (clpt_host_failures){.may_do_without = false});
-  fail_host_memory('M', (clpt_host_failures){.may_do_without = true});
-  end();
+  for (const char *step = "CM"; *step; step++) {
+    clpt_host_failures each = {.may_do_without = *step == 'M'};
+    const clpt_cl_live then = clpt_cl_live_now();
+    while (!each.is_over) {
+      clpt_host_fail_next(&each);
+      clp_status status = run(*step);
+      clpt_host_check(&each, status);
+      if (status)
+        clpt_cl_assert_live(&then);
+      else if (*step == 'M')
+        must("m");
+    }
+  }
+  clp_allocator_release(allocator);
 }
 END_TEST
 
@@ -504,7 +467,7 @@ START_TEST(what_devices_need)
     must("O");
   }
   must("W" REACH);
-  end();
+  clp_allocator_release(allocator);
 }
 END_TEST
 
@@ -538,14 +501,14 @@ START_TEST(a_context_of_two_devices)
     ck_assert_uint_eq(allocator->ops.alignment, 512);
     must("Mm");
     ck_assert_uint_eq(clpt_cl_calls(CLPT_clEnqueueMarker), 1); /* the call of the old version */
-    end();
+    clp_allocator_release(allocator);
     clpt_fails(CLP_NOT_SUPPORTED, clp_cl_svm_allocator_create(two.context, NULL, &allocator));
     clpt_cl_pretend_text(NULL, CL_DEVICE_VERSION, NEW);
     clpt_fails(CLP_NOT_SUPPORTED, clp_cl_svm_allocator_create(two.context, &fine, &allocator));
     clpt_message_has("fine-grain");
     clpt_ok(clp_cl_svm_allocator_create(two.context, NULL, &allocator));
     ck_assert_uint_eq(allocator->ops.alignment, 64);
-    end();
+    clp_allocator_release(allocator);
   }
   clpt_cl_close(&two);
 }
@@ -586,7 +549,7 @@ START_TEST(devices_with_shared_virtual_memory)
     must("A");
     ck_assert_uint_eq(memory % allocator->ops.alignment, 0);
     must("F");
-    end();
+    clp_allocator_release(allocator);
   }
 }
 END_TEST
@@ -595,9 +558,7 @@ END_TEST
 
 static void *let_go(void *unused)
 {
-  (void)unused;
-  clpt_cl_go_all();
-  return NULL;
+  return clpt_cl_go_all(), unused;
 }
 
 /* Neither an allocation nor a free waits for the home queue, but NVIDIA's of shared virtual memory;
@@ -619,7 +580,7 @@ START_TEST(freed_behind_the_home_queue)
   ck_assert_uint_eq(clpt_cl_calls(CLPT_clFinish) + clpt_cl_calls(CLPT_clWaitForEvents), waits);
   if (is_svm() && !waits)
     ck_assert_ptr_eq(clpt_cl_last.svm_free_queue, queue);
-  end(); /* which does not wait, either */
+  clp_allocator_release(allocator); /* which does not wait, either */
   if (waits)
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
 }
@@ -651,7 +612,7 @@ START_TEST(threads_wait_for_frees_together)
     ck_assert_ptr_nonnull(was_done);
   }
   must("m");
-  end();
+  clp_allocator_release(allocator);
 }
 END_TEST
 
@@ -688,7 +649,7 @@ START_TEST(few_events_stay)
     clpt_host_stop();
   }
   must("gD");
-  end();
+  clp_allocator_release(allocator);
 }
 END_TEST
 
@@ -704,7 +665,7 @@ START_TEST(a_wait_for_frees_that_fails)
   ck_assert_int_eq(run('D'), _i ? CLP_BACKEND_ERROR : CLP_SUCCESS);
   ck_assert_uint_eq(clpt_cl_calls(CLPT_clWaitForEvents), 3);
   must("D");
-  end();
+  clp_allocator_release(allocator);
 }
 END_TEST
 
