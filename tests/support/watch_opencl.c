@@ -9,8 +9,7 @@ enum { MOST_PRETENCES = 16, MOST_PRETENDED_BYTES = 64, MOST_TRACE = 8192, MOST_T
 
 typedef struct planned_failure {
   cl_int code;
-  unsigned long calls_before;
-  unsigned long count; /* of calls that fail after those */
+  unsigned long calls_before, count; /* of calls that fail after those */
 } planned_failure;
 
 typedef struct pretence {
@@ -71,15 +70,12 @@ unsigned long clpt_cl_calls(clpt_cl_call call)
 
 void clpt_cl_fail(unsigned call, unsigned long nth, unsigned long count, cl_int code)
 {
-  LOCKED(watch.failures[call] =
-             ((planned_failure){.code = code, .calls_before = nth, .count = code ? count : 0}));
+  LOCKED(watch.failures[call] = ((planned_failure){code, nth, code ? count : 0}));
 }
 
 const char *clpt_cl_failed(void)
 {
-  const char *failed;
-  LOCKED(failed = watch.failed);
-  return failed;
+  return watch.failed;
 }
 
 void clpt_cl_pretend(cl_device_id device, cl_device_info what, const void *value, size_t bytes)
@@ -89,11 +85,6 @@ void clpt_cl_pretend(cl_device_id device, cl_device_info what, const void *value
     abort(); /* a test that wants more raises the bound */
   memcpy(said.value, value, bytes);
   LOCKED(watch.pretences[watch.pretence_count++] = said);
-}
-
-void clpt_cl_pretend_text(cl_device_id device, cl_device_info what, const char *text)
-{
-  clpt_cl_pretend(device, what, text, strlen(text) + 1);
 }
 
 void clpt_cl_pretend_progress(cl_int status)
@@ -167,13 +158,6 @@ static cl_int due_locked(clpt_cl_call call, planned_failure *failure)
   return failure->code;
 }
 
-static void note_locked(const char *name)
-{
-  const size_t room = MOST_TRACE - watch.trace_length;
-  const size_t length = (size_t)snprintf(watch.trace + watch.trace_length, room, "%s ", name);
-  watch.trace_length += length < room ? length : 0;
-}
-
 /* Nobody hears that it failed. */
 static bool is_quiet(clpt_cl_call call)
 {
@@ -186,8 +170,11 @@ static bool is_quiet(clpt_cl_call call)
 static cl_int enter(clpt_cl_call call)
 {
   pthread_mutex_lock(&lock);
+  const size_t room = MOST_TRACE - watch.trace_length, length = strlen(names[call]) + 1;
   watch.calls[call]++;
-  note_locked(names[call]);
+  if (length < room)
+    watch.trace_length +=
+        (size_t)snprintf(watch.trace + watch.trace_length, room, "%s ", names[call]);
   cl_int code = due_locked(call, &watch.failures[call]);
   if (!code && !is_quiet(call))
     code = due_locked(call, &watch.failures[CLPT_CL_ANY]);
@@ -296,38 +283,25 @@ static void watched_clSVMFree(cl_context context, void *pointer)
   LOCKED(live.svm--);
 }
 
-/* Answers as clGetDeviceInfo does. */
-static cl_int answer(const void *said, size_t said_bytes, size_t bytes, void *out,
-                     size_t *bytes_out)
-{
-  if (out && bytes < said_bytes)
-    return CL_INVALID_VALUE;
-  if (out)
-    memcpy(out, said, said_bytes);
-  if (bytes_out)
-    *bytes_out = said_bytes;
-  return CL_SUCCESS;
-}
-
-static pretence find_pretence(cl_device_id device, cl_device_info what)
-{
-  pretence found = {.bytes = 0};
-  pthread_mutex_lock(&lock);
-  for (const pretence *it = watch.pretences; it < watch.pretences + watch.pretence_count; it++)
-    if (it->what == what && (!it->device || it->device == device))
-      found = *it;
-  pthread_mutex_unlock(&lock);
-  return found;
-}
-
+/* clGetDeviceInfo, with what is pretended. */
 static cl_int watched_clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t bytes,
                                       void *out, size_t *bytes_out)
 {
+  const pretence *said = NULL;
   cl_int code = enter(CLPT_clGetDeviceInfo);
-  const pretence said = find_pretence(device, what);
-  return code         ? code
-         : said.bytes ? answer(said.value, said.bytes, bytes, out, bytes_out)
-                      : real.clGetDeviceInfo(device, what, bytes, out, bytes_out);
+  for (size_t i = 0; i < watch.pretence_count; i++) /* which no other thread adds to meanwhile */
+    if (watch.pretences[i].what == what &&
+        (!watch.pretences[i].device || watch.pretences[i].device == device))
+      said = &watch.pretences[i];
+  if (code || !said)
+    return code ? code : real.clGetDeviceInfo(device, what, bytes, out, bytes_out);
+  if (out && bytes < said->bytes)
+    return CL_INVALID_VALUE;
+  if (out)
+    memcpy(out, said->value, said->bytes);
+  if (bytes_out)
+    *bytes_out = said->bytes;
+  return CL_SUCCESS;
 }
 
 static cl_int watched_clGetEventInfo(cl_event event, cl_event_info what, size_t bytes, void *out,
@@ -335,12 +309,11 @@ static cl_int watched_clGetEventInfo(cl_event event, cl_event_info what, size_t 
 {
   cl_int code = enter(CLPT_clGetEventInfo), progress;
   bool pretends;
-  if (code)
-    return code;
-  LOCKED(pretends = watch.pretends_progress && what == CL_EVENT_COMMAND_EXECUTION_STATUS;
+  LOCKED(pretends = !code && watch.pretends_progress && what == CL_EVENT_COMMAND_EXECUTION_STATUS;
          progress = watch.progress; watch.pretends_progress &= !pretends);
-  return pretends ? answer(&progress, sizeof(progress), bytes, out, bytes_out)
-                  : real.clGetEventInfo(event, what, bytes, out, bytes_out);
+  if (pretends)
+    memcpy(out, &progress, sizeof(progress));
+  return code || pretends ? code : real.clGetEventInfo(event, what, bytes, out, bytes_out);
 }
 
 static void watch_calls(void)

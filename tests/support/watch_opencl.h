@@ -38,7 +38,8 @@ const char *clpt_cl_failed(void);
 /** clGetDeviceInfo says these `bytes` of `value` for `what`, of one device or, for NULL, of all,
  * until clpt_cl_reset; the last of two that speak of the same counts. */
 void clpt_cl_pretend(cl_device_id device, cl_device_info what, const void *value, size_t bytes);
-void clpt_cl_pretend_text(cl_device_id device, cl_device_info what, const char *text);
+#define clpt_cl_pretend_text(device, what, text)                                                   \
+  clpt_cl_pretend(device, what, text, strlen(text) + 1)
 
 /** The next clGetEventInfo that asks how far an event is says `status`, such as that of failed
  * work: what comes of work that really fails is nothing to rely on (PoCL 3.1 crashes). */
