@@ -101,7 +101,6 @@ static clp_status create_with(cl_mem_flags flags)
 
 static clp_status allocate(void)
 {
-  memory = 1;
   clp_status status = clp_allocator_allocate(allocator, BYTES, &memory);
   ck_assert(!status == (memory != 0));
   return status;
@@ -202,10 +201,13 @@ enum { OPERATIONS = sizeof(operations) / sizeof(operations[0]) };
 /* NULL: the kind has no such operation. */
 static const char *calls_of(const struct operation *operation)
 {
-  static const char steps[] = "AFBSUD";
-  const char *const own[] = {it->allocate, it->free,    it->free_behind,
-                             it->split,    it->unsplit, it->drain};
-  return !operation->calls ? own[strchr(steps, operation->run) - steps]
+  const char *own = operation->run == 'A'   ? it->allocate
+                    : operation->run == 'F' ? it->free
+                    : operation->run == 'B' ? it->free_behind
+                    : operation->run == 'S' ? it->split
+                    : operation->run == 'U' ? it->unsplit
+                                            : it->drain;
+  return !operation->calls                                                 ? own
          : strcmp(it->device, "OpenCL 1.2") < 0 && operation->calls_on_1_1 ? operation->calls_on_1_1
                                                                            : operation->calls;
 }
@@ -220,9 +222,7 @@ static const struct failure {
     {-6, CLP_OUT_OF_HOST_MEMORY, CLP_OUT_OF_DEVICE_MEMORY, "CL_OUT_OF_HOST_MEMORY (-6)"},
     {-14, CLP_BACKEND_ERROR, CLP_BACKEND_ERROR,
      "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST (-14)"},
-    {-30, CLP_BACKEND_ERROR, CLP_BACKEND_ERROR, "CL_INVALID_VALUE (-30)"},
     {-34, CLP_INVALID_ARGUMENT, CLP_BACKEND_ERROR, "CL_INVALID_CONTEXT (-34)"},
-    {-36, CLP_INVALID_ARGUMENT, CLP_BACKEND_ERROR, "CL_INVALID_COMMAND_QUEUE (-36)"},
     {-38, CLP_INVALID_ARGUMENT, CLP_BACKEND_ERROR, "CL_INVALID_MEM_OBJECT (-38)"},
     {-61, CLP_BACKEND_ERROR, CLP_INVALID_ARGUMENT, "CL_INVALID_BUFFER_SIZE (-61)"},
     {-9999, CLP_BACKEND_ERROR, CLP_BACKEND_ERROR, "an unknown error (-9999)"},
@@ -275,8 +275,8 @@ static bool fail_one(const struct operation *operation, unsigned long nth,
     ck_assert_int_eq(status, CLP_SUCCESS);
     if (*calls != 'a')
       ck_assert_str_eq(clpt_cl_trace() + already, calls);
-    if (run_step == 'B')
-      ck_assert_ptr_eq(clpt_cl_last.svm_free_queue, cl.other);
+    if (strstr(calls, "clEnqueueSVMFree"))
+      ck_assert_ptr_eq(clpt_cl_last.svm_free_queue, run_step == 'B' ? cl.other : home_queue());
     if (run_step == 'L')
       ck_assert(is_done == (operation->before[0] == 'M'));
     if (run_step == 'F' || run_step == 'B')
@@ -327,7 +327,6 @@ START_TEST(what_each_says_and_takes)
   if (!begin(_i))
     return;
   const clp_allocator_ops *ops = &allocator->ops;
-  const bool is_nvidia = it->vendor == NVIDIA;
   const bool is_deferred = strcmp(it->name, "cl-deferred") == 0;
   ck_assert_str_eq(clp_allocator_name(allocator), it->name);
   ck_assert(clp_allocator_is_deferred(allocator) == is_deferred);
@@ -337,7 +336,7 @@ START_TEST(what_each_says_and_takes)
   ck_assert_uint_eq(ops->alignment, is_svm() ? 128 : told(CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
   ck_assert_ptr_eq(ops->home_stream, home_queue());
   ck_assert(ops->free_is_ordered == !is_svm());
-  ck_assert(ops->exclusive_parts == (is_nvidia && !is_svm()));
+  ck_assert(ops->exclusive_parts == (it->vendor == NVIDIA && !is_svm()));
   ck_assert(ops->allocate_uses_home == (!is_svm() && it->home != NONE));
   ck_assert(!ops->free_on == !it->free_behind);
   ck_assert_int_eq(run('D'), is_deferred ? CLP_NOT_SUPPORTED : CLP_SUCCESS);
@@ -345,10 +344,6 @@ START_TEST(what_each_says_and_takes)
   ck_assert_int_eq(clpt_cl_live_now().contexts, before.contexts + 1);
   ck_assert_int_eq(clpt_cl_live_now().queues, before.queues + (it->home != NONE));
   clpt_cl_reset();
-  memory = 1;
-  clpt_ok(clp_allocator_allocate(allocator, 0, &memory));
-  ck_assert_uint_eq(memory, 0);
-  clpt_ok(clp_allocator_free(allocator, 0, 0));
   clpt_fails(CLP_INVALID_ARGUMENT,
              clp_allocator_allocate(allocator, ops->max_block_bytes + 1, &memory));
   ck_assert_str_eq(clpt_cl_trace(), "");
@@ -459,12 +454,10 @@ START_TEST(what_devices_need)
   ck_assert_uint_eq(clpt_cl_last.mem_flags,
                     CL_MEM_READ_ONLY | (devices[_i].aborts ? CL_MEM_ALLOC_HOST_PTR : 0));
   clpt_cl_reset();
+  ck_assert_int_eq(run('O'), devices[_i].is_pocl ? CLP_NOT_SUPPORTED : CLP_SUCCESS);
   if (devices[_i].is_pocl) {
-    clpt_fails(CLP_NOT_SUPPORTED, run('O'));
     clpt_message_has("PoCL");
     ck_assert_str_eq(clpt_cl_trace(), "clGetEventInfo clGetCommandQueueInfo ");
-  } else {
-    must("O");
   }
   must("W" REACH);
   clp_allocator_release(allocator);
@@ -556,36 +549,6 @@ END_TEST
 
 /* --- frees that are pending --- */
 
-static void *let_go(void *unused)
-{
-  return clpt_cl_go_all(), unused;
-}
-
-/* Neither an allocation nor a free waits for the home queue, but NVIDIA's of shared virtual memory;
- * and the memory is there until the queue has used it, as valgrind sees. */
-START_TEST(freed_behind_the_home_queue)
-{
-  pthread_t thread;
-  if (!begin(_i))
-    return;
-  cl_command_queue queue = home_queue() ? home_queue() : cl.other;
-  const bool waits = it->home != NONE && is_svm() && it->vendor == NVIDIA;
-  clpt_cl_stop(&cl, queue);
-  must("A");
-  clpt_cl_ok(clpt_cl_fill(queue, is_svm() ? CLPT_SVM : CLPT_BUFFERS, memory, 7, BYTES, NULL));
-  if (waits)
-    ck_assert_int_eq(pthread_create(&thread, NULL, let_go, NULL), 0);
-  clpt_cl_reset();
-  clpt_ok(is_svm() && it->home == NONE ? run('B') : run('F'));
-  ck_assert_uint_eq(clpt_cl_calls(CLPT_clFinish) + clpt_cl_calls(CLPT_clWaitForEvents), waits);
-  if (is_svm() && !waits)
-    ck_assert_ptr_eq(clpt_cl_last.svm_free_queue, queue);
-  clp_allocator_release(allocator); /* which does not wait, either */
-  if (waits)
-    ck_assert_int_eq(pthread_join(thread, NULL), 0);
-}
-END_TEST
-
 enum { WAITERS = 4, MANY = 40 };
 
 /* NULL: the mark behind the free was not done when the wait was over. */
@@ -616,12 +579,6 @@ START_TEST(threads_wait_for_frees_together)
 }
 END_TEST
 
-static void free_many(int count)
-{
-  while (count-- > 0)
-    must("AB");
-}
-
 /* What is done is dropped on the way, so that a program that never waits keeps few; and it
  * forgets the rest where there is no host memory for more. */
 START_TEST(few_events_stay)
@@ -630,13 +587,15 @@ START_TEST(few_events_stay)
     return;
   const long before = clpt_cl_live_now().events;
   must("s");
-  free_many(MANY);
+  for (int i = 0; i < MANY; i++)
+    must("AB");
   ck_assert_int_eq(clpt_cl_live_now().events, before + MANY);
   must("g");
   clpt_cl_reset();
-  for (int i = 0; i < 10; i++) {
-    free_many(MANY);
-    clpt_cl_ok(clFinish(cl.other));
+  for (int i = 0; i < 10 * MANY; i++) {
+    must("AB");
+    if (i % MANY == 0)
+      clpt_cl_ok(clFinish(cl.other));
   }
   ck_assert_int_lt(clpt_cl_live_now().events, before + 5 * MANY);
   ck_assert_uint_lt(clpt_cl_calls(CLPT_clGetEventInfo), 60 * MANY); /* not all of them each time */
@@ -658,7 +617,7 @@ START_TEST(a_wait_for_frees_that_fails)
 {
   if (!begin(SVM_KIND))
     return;
-  free_many(3);
+  must("ABABAB");
   clpt_cl_ok(clFinish(cl.other));
   clpt_cl_fail(CLPT_clWaitForEvents, 0, 1,
                _i ? CL_OUT_OF_RESOURCES : CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
@@ -680,7 +639,6 @@ CLPT_MAIN("OpenCL's allocators", clpt_cl_run)
   tcase_add_loop_test(tests, what_each_says_and_takes, 0, KINDS);
   tcase_add_loop_test(tests, flags_reach_the_driver, 0, KINDS);
   tcase_add_loop_test(tests, each_allocation_of_host_memory_fails, 0, KINDS);
-  tcase_add_loop_test(tests, freed_behind_the_home_queue, 0, KINDS);
   tcase_add_loop_test(tests, what_devices_need, 0, DEVICES);
   tcase_add_loop_test(tests, a_context_of_two_devices, 0, 2);
   tcase_add_loop_test(tests, devices_with_shared_virtual_memory, 0, SVM_DEVICES);

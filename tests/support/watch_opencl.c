@@ -106,10 +106,11 @@ void clpt_cl_assert_live(const clpt_cl_live *then)
     usleep(100);
     now = clpt_cl_live_now();
   }
-  ck_assert_msg(memcmp(&now, then, sizeof(now)) == 0,
-                "%+ld contexts, %+ld queues, %+ld mems, %+ld events, %+ld blocks of svm",
-                now.contexts - then->contexts, now.queues - then->queues, now.mems - then->mems,
-                now.events - then->events, now.svm - then->svm);
+  ck_assert_int_eq(now.contexts, then->contexts);
+  ck_assert_int_eq(now.queues, then->queues);
+  ck_assert_int_eq(now.mems, then->mems);
+  ck_assert_int_eq(now.events, then->events);
+  ck_assert_int_eq(now.svm, then->svm);
 }
 
 static clpt_cl *fixture;
