@@ -78,7 +78,7 @@ static void read_figures(void *all)
   if (has_svm)
     read->svm_pool = clpt_stats(svm_pool);
   read->live = clpt_cl_live_now();
-  read->taken = clpt_cl_calls(CLPT_clCreateBuffer) + clpt_cl_calls(CLPT_clSVMAlloc);
+  read->taken = clpt_cl_noted.calls[CLPT_clCreateBuffer] + clpt_cl_noted.calls[CLPT_clSVMAlloc];
 }
 
 START_TEST(each_row)

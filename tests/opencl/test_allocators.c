@@ -265,18 +265,18 @@ static bool fail_one(const struct operation *operation, unsigned long nth,
   const char run_step = operation->run;
   must(operation->before);
   clpt_cl_live then = clpt_cl_live_now();
-  const size_t already = strlen(clpt_cl_trace());
+  const size_t already = strlen(clpt_cl_noted.trace);
   clpt_cl_fail(CLPT_CL_ANY, nth, 1, failure->code);
   clp_status status = run(run_step);
-  const char *call = clpt_cl_failed();
+  const char *call = clpt_cl_noted.failed;
   clpt_cl_fail(CLPT_CL_ANY, 0, 0, CL_SUCCESS);
   if (!call) {
     const clpt_cl_live now = clpt_cl_live_now();
     ck_assert_int_eq(status, CLP_SUCCESS);
     if (*calls != 'a')
-      ck_assert_str_eq(clpt_cl_trace() + already, calls);
+      ck_assert_str_eq(clpt_cl_noted.trace + already, calls);
     if (strstr(calls, "clEnqueueSVMFree"))
-      ck_assert_ptr_eq(clpt_cl_last.svm_free_queue, run_step == 'B' ? cl.other : home_queue());
+      ck_assert_ptr_eq(clpt_cl_noted.svm_free_queue, run_step == 'B' ? cl.other : home_queue());
     if (run_step == 'L')
       ck_assert(is_done == (operation->before[0] == 'M'));
     if (run_step == 'F' || run_step == 'B')
@@ -285,7 +285,7 @@ static bool fail_one(const struct operation *operation, unsigned long nth,
     ck_assert_int_eq(status, CLP_BUSY); /* it is taken for the worse */
   } else if (is_no_failure(run_step, call, failure->code)) {
     ck_assert_int_eq(status, CLP_SUCCESS);
-    ck_assert_uint_eq(clpt_cl_calls(CLPT_clFinish), run_step == 'H');
+    ck_assert_uint_eq(clpt_cl_noted.calls[CLPT_clFinish], run_step == 'H');
   } else {
     assert_told(run_step, call, status, failure);
     if (strcmp(operation->before, "sM!") == 0) /* a mark that was set anew keeps both */
@@ -346,7 +346,7 @@ START_TEST(what_each_says_and_takes)
   clpt_cl_reset();
   clpt_fails(CLP_INVALID_ARGUMENT,
              clp_allocator_allocate(allocator, ops->max_block_bytes + 1, &memory));
-  ck_assert_str_eq(clpt_cl_trace(), "");
+  ck_assert_str_eq(clpt_cl_noted.trace, "");
   for (size_t bytes = 1; bytes < 8; bytes++) { /* a driver refuses a write past the end */
     memory = clpt_memory(allocator, bytes);
     clpt_ok(clp_allocator_free(allocator, memory, bytes));
@@ -378,7 +378,7 @@ START_TEST(flags_reach_the_driver)
     }
     clpt_cl_fail(CLPT_clCreateBuffer, 0, wanted == vendors, CL_INVALID_VALUE);
     ck_assert_int_eq(run('A'), wanted == vendors ? CLP_BACKEND_ERROR : CLP_SUCCESS);
-    ck_assert_uint_eq(is_svm() ? clpt_cl_last.svm_flags : clpt_cl_last.mem_flags,
+    ck_assert_uint_eq(is_svm() ? clpt_cl_noted.svm_flags : clpt_cl_noted.mem_flags,
                       wanted ? wanted : CL_MEM_READ_WRITE);
     if (wanted == fine)
       memset((void *)memory, 1, BYTES); /* the host may, at any time */
@@ -451,13 +451,13 @@ START_TEST(what_devices_need)
   }
   clpt_ok(create_with(CL_MEM_READ_ONLY));
   must("AFsM");
-  ck_assert_uint_eq(clpt_cl_last.mem_flags,
+  ck_assert_uint_eq(clpt_cl_noted.mem_flags,
                     CL_MEM_READ_ONLY | (devices[_i].aborts ? CL_MEM_ALLOC_HOST_PTR : 0));
   clpt_cl_reset();
   ck_assert_int_eq(run('O'), devices[_i].is_pocl ? CLP_NOT_SUPPORTED : CLP_SUCCESS);
   if (devices[_i].is_pocl) {
     clpt_message_has("PoCL");
-    ck_assert_str_eq(clpt_cl_trace(), "clGetEventInfo clGetCommandQueueInfo ");
+    ck_assert_str_eq(clpt_cl_noted.trace, "clGetEventInfo clGetCommandQueueInfo ");
   }
   must("W" REACH);
   clp_allocator_release(allocator);
@@ -493,7 +493,8 @@ START_TEST(a_context_of_two_devices)
     ck_assert_uint_eq(allocator->ops.device_bytes, 5000);
     ck_assert_uint_eq(allocator->ops.alignment, 512);
     must("Mm");
-    ck_assert_uint_eq(clpt_cl_calls(CLPT_clEnqueueMarker), 1); /* the call of the old version */
+    ck_assert_uint_eq(clpt_cl_noted.calls[CLPT_clEnqueueMarker],
+                      1); /* the call of the old version */
     clp_allocator_release(allocator);
     clpt_fails(CLP_NOT_SUPPORTED, clp_cl_svm_allocator_create(two.context, NULL, &allocator));
     clpt_cl_pretend_text(NULL, CL_DEVICE_VERSION, NEW);
@@ -598,7 +599,8 @@ START_TEST(few_events_stay)
       clpt_cl_ok(clFinish(cl.other));
   }
   ck_assert_int_lt(clpt_cl_live_now().events, before + 5 * MANY);
-  ck_assert_uint_lt(clpt_cl_calls(CLPT_clGetEventInfo), 60 * MANY); /* not all of them each time */
+  ck_assert_uint_lt(clpt_cl_noted.calls[CLPT_clGetEventInfo],
+                    60 * MANY); /* not all of them each time */
   must("Ds");
   ck_assert_int_eq(clpt_cl_live_now().events, before);
   for (int i = 0; i < 20 * MANY; i++) {
@@ -622,7 +624,7 @@ START_TEST(a_wait_for_frees_that_fails)
   clpt_cl_fail(CLPT_clWaitForEvents, 0, 1,
                _i ? CL_OUT_OF_RESOURCES : CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
   ck_assert_int_eq(run('D'), _i ? CLP_BACKEND_ERROR : CLP_SUCCESS);
-  ck_assert_uint_eq(clpt_cl_calls(CLPT_clWaitForEvents), 3);
+  ck_assert_uint_eq(clpt_cl_noted.calls[CLPT_clWaitForEvents], 3);
   must("D");
   clp_allocator_release(allocator);
 }

@@ -27,57 +27,52 @@ static cl_ulong told(cl_mem mem, cl_mem_info what)
 
 /* So large that glibc maps each block on its own, and a bin's size, so that nothing less is asked
  * for. Fewer than MOST_BLOCKS fit, also where the driver's threads give address space back. */
-#define UNIT        ((size_t)40 << 20)
-#define BLOCK_BYTES (UNIT - 1)
-#define ROOM_BYTES  ((size_t)640 << 20)
-enum { MOST_BLOCKS = 2 * ROOM_BYTES / UNIT };
+enum { BLOCK_BYTES = (40 << 20) - 1, ROOM_BYTES = 640 << 20, MOST_BLOCKS = 32 };
 
-/* Takes blocks until there is no memory for one more. Returns how many. */
-static size_t take_all(clp_pool *of, clp_buffer *buffers[MOST_BLOCKS])
+/* Takes blocks until there is no memory for one more, and releases them. */
+static void take_all(clp_pool *of)
 {
+  static clp_buffer *buffers[MOST_BLOCKS];
   size_t count = 0;
   while (count < MOST_BLOCKS && clp_pool_allocate(of, BLOCK_BYTES, &buffers[count]) == 0)
     count++;
   ck_assert(count > 4 && count < MOST_BLOCKS);
   ck_assert_int_eq(clp_last_error()->status, CLP_OUT_OF_DEVICE_MEMORY);
   ck_assert_uint_eq(clpt_stats(of).held_blocks, 0);
-  return count;
+  while (count > 0)
+    clpt_ok(clp_buffer_release(buffers[--count]));
 }
 
 /* Valgrind applies no limit to the program, sanitizers need more than it leaves. */
 START_TEST(held_blocks_make_room)
 {
   const clpt_cl_kind kind = (clpt_cl_kind)_i;
-  clp_buffer *buffers[MOST_BLOCKS], *large;
   struct rlimit as_before, limit;
   size_t pages = 0;
-  if (CLPT_SANITIZED || RUNNING_ON_VALGRIND || !clpt_cl_is(&cl, CLPT_POCL_PLATFORM))
+  FILE *file; /* says the address space in use */
+  if (CLPT_SANITIZED || RUNNING_ON_VALGRIND || !clpt_cl_is(&cl, CLPT_POCL_PLATFORM) ||
+      !(file = fopen("/proc/self/statm", "r")))
     return;
   clp_pool *of = clpt_cl_pool(&cl, kind, BOTH, cl.queue, false);
   /* Everything that the driver loads, maps and starts comes before the limit. */
-  large = clpt_allocate(of, BYTES);
+  clp_buffer *large = clpt_allocate(of, BYTES);
   clpt_cl_fill_buffer(cl.queue, large, 7);
   clpt_cl_assert_buffer(cl.queue, large, 7);
   clpt_ok(clp_buffer_release(large));
   clpt_ok(clp_pool_free_held(of));
   clpt_cl_finish(&cl);
-  FILE *file = fopen("/proc/self/statm", "r"); /* the address space in use */
-  ck_assert(file && fscanf(file, "%zu", &pages) == 1 && !fclose(file));
+  ck_assert(fscanf(file, "%zu", &pages) == 1 && !fclose(file));
   ck_assert_int_eq(getrlimit(RLIMIT_AS, &as_before), 0);
   limit = as_before;
   limit.rlim_cur = pages * (size_t)sysconf(_SC_PAGESIZE) + ROOM_BYTES;
   ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
 
-  size_t count = take_all(of, buffers);
-  for (size_t i = 0; i < count; i++)
-    clpt_ok(clp_buffer_release(buffers[i]));
+  take_all(of);
   large = clpt_allocate(of, BLOCK_BYTES * 2);
   if (kind == CLPT_BUFFERS) /* the others' frees are waited for when nothing is held any more */
     ck_assert_uint_gt(clpt_stats(of).held_blocks, 0); /* no more are freed than it takes */
   clpt_cl_fill_buffer(cl.queue, large, 8);
-  count = take_all(of, buffers); /* what is still held first */
-  for (size_t i = 0; i < count; i++)
-    clpt_ok(clp_buffer_release(buffers[i]));
+  take_all(of); /* what is still held first */
   clpt_ok(clp_buffer_release_on(large, cl.queue));
   ck_assert_int_eq(setrlimit(RLIMIT_AS, &as_before), 0);
   clp_pool_release(of);
@@ -121,7 +116,8 @@ START_TEST(frees_of_another_allocator_are_waited_for)
   clpt_cl_fail(CLPT_clSVMAlloc, 0, CLPT_CL_ALL, CL_OUT_OF_RESOURCES);
   clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_pool_allocate(asking, clpt_bin_bytes(1 << 14), &buffer));
   ck_assert_uint_eq(asked, 2);
-  ck_assert_uint_ge(clpt_cl_calls(CLPT_clGetEventInfo), 2); /* until it was done, or in vain */
+  ck_assert_uint_ge(clpt_cl_noted.calls[CLPT_clGetEventInfo],
+                    2); /* until it was done, or in vain */
   clpt_cl_go_all();
   clp_pool_release(donor);
   clp_pool_release(asking);

@@ -28,8 +28,7 @@ typedef struct clpt_cl {
   cl_command_queue queue, other, out_of_order;
 } clpt_cl;
 
-/** Opens the first `most_devices` devices. Everything is the caller's. The library has loaded
- * OpenCL then, so its parts may be called. */
+/** Opens the first `most_devices` devices; the library has loaded OpenCL then. */
 void clpt_cl_open(clpt_cl *cl, cl_uint most_devices);
 void clpt_cl_finish(const clpt_cl *cl); /* its queues; after clpt_cl_go_all */
 void clpt_cl_close(clpt_cl *cl);
@@ -77,8 +76,7 @@ void clpt_cl_assert_filled(cl_command_queue queue, clpt_cl_kind kind, clp_memory
 void clpt_cl_fill_buffer(cl_command_queue queue, clp_buffer *buffer, cl_uint word);
 void clpt_cl_assert_buffer(cl_command_queue queue, clp_buffer *buffer, cl_uint word);
 
-/** As clpt_run, in one process, for drivers do not survive a fork; 77, with a line that says so,
- * where there is no OpenCL device. */
+/** As clpt_run, in one process, for drivers do not survive a fork; skipped without a device. */
 int clpt_cl_run(Suite *suite);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { MOST_PRETENCES = 16, MOST_PRETENDED_BYTES = 64, MOST_TRACE = 8192, MOST_TURNS = 20000 };
+enum { MOST_PRETENCES = 16, MOST_PRETENDED_BYTES = 64, MOST_TURNS = 20000 };
 
 typedef struct planned_failure {
   cl_int code;
@@ -20,19 +20,16 @@ typedef struct pretence {
 } pretence;
 
 static struct {
-  unsigned long calls[CLPT_CL_CALLS];
-  char trace[MOST_TRACE]; /* what does not fit is left out */
   size_t trace_length;
   planned_failure failures[CLPT_CL_CALLS + 1];
-  const char *failed;
   pretence pretences[MOST_PRETENCES];
   size_t pretence_count;
   bool pretends_progress;
   cl_int progress;
-} watch; /* guarded by the lock, as what follows; that is not reset */
+} watch; /* guarded by the lock, as what follows */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static clpt_cl_live live;
-struct clpt_cl_last clpt_cl_last;
+struct clpt_cl_noted clpt_cl_noted;
 
 static clpi_cl_functions real; /* empty: the library's calls are not watched yet */
 
@@ -40,7 +37,6 @@ static clpi_cl_functions real; /* empty: the library's calls are not watched yet
 static const char *const names[] = {CLPI_CL_FUNCTIONS(NAME)};
 #undef NAME
 
-/* Reads or sets something that the lock guards. */
 #define LOCKED(...)                                                                                \
   do {                                                                                             \
     pthread_mutex_lock(&lock);                                                                     \
@@ -53,29 +49,12 @@ static void watch_calls(void);
 void clpt_cl_reset(void)
 {
   watch_calls();
-  LOCKED(memset(&watch, 0, sizeof(watch)));
-}
-
-const char *clpt_cl_trace(void)
-{
-  return watch.trace;
-}
-
-unsigned long clpt_cl_calls(clpt_cl_call call)
-{
-  unsigned long calls;
-  LOCKED(calls = watch.calls[call]);
-  return calls;
+  LOCKED(memset(&watch, 0, sizeof(watch)); memset(&clpt_cl_noted, 0, sizeof(clpt_cl_noted)));
 }
 
 void clpt_cl_fail(unsigned call, unsigned long nth, unsigned long count, cl_int code)
 {
   LOCKED(watch.failures[call] = ((planned_failure){code, nth, code ? count : 0}));
-}
-
-const char *clpt_cl_failed(void)
-{
-  return watch.failed;
 }
 
 void clpt_cl_pretend(cl_device_id device, cl_device_info what, const void *value, size_t bytes)
@@ -155,29 +134,23 @@ static cl_int due_locked(clpt_cl_call call, planned_failure *failure)
     return CL_SUCCESS;
   failure->calls_before = 0;
   failure->count--;
-  watch.failed = names[call];
+  clpt_cl_noted.failed = names[call];
   return failure->code;
-}
-
-/* Nobody hears that it failed. */
-static bool is_quiet(clpt_cl_call call)
-{
-  return call == CLPT_clReleaseContext || call == CLPT_clReleaseCommandQueue ||
-         call == CLPT_clReleaseEvent || call == CLPT_clSVMFree ||
-         call == CLPT_clGetExtensionFunctionAddress;
 }
 
 /* Notes a call. The code with which it shall fail, or CL_SUCCESS to go on. */
 static cl_int enter(clpt_cl_call call)
 {
   pthread_mutex_lock(&lock);
-  const size_t room = MOST_TRACE - watch.trace_length, length = strlen(names[call]) + 1;
-  watch.calls[call]++;
+  const size_t room = CLPT_CL_MOST_TRACE - watch.trace_length, length = strlen(names[call]) + 1;
+  clpt_cl_noted.calls[call]++;
   if (length < room)
     watch.trace_length +=
-        (size_t)snprintf(watch.trace + watch.trace_length, room, "%s ", names[call]);
+        (size_t)snprintf(clpt_cl_noted.trace + watch.trace_length, room, "%s ", names[call]);
   cl_int code = due_locked(call, &watch.failures[call]);
-  if (!code && !is_quiet(call))
+  if (!code && call != CLPT_clReleaseContext && call != CLPT_clReleaseCommandQueue &&
+      call != CLPT_clReleaseEvent && call != CLPT_clSVMFree &&
+      call != CLPT_clGetExtensionFunctionAddress) /* whose failure nobody hears of */
     code = due_locked(call, &watch.failures[CLPT_CL_ANY]);
   pthread_mutex_unlock(&lock);
   return code;
@@ -228,11 +201,11 @@ typedef void(CL_CALLBACK *svm_free)(cl_command_queue, cl_uint, void *[], void *)
 
 WATCH_MAKER(cl_command_queue, clCreateCommandQueue, d, live.queues += made != NULL,
             P4(cl_context, cl_device_id, cl_command_queue_properties, cl_int *))
-WATCH_MAKER(cl_mem, clCreateBuffer, e, clpt_cl_last.mem_flags = b;
+WATCH_MAKER(cl_mem, clCreateBuffer, e, clpt_cl_noted.mem_flags = b;
             live.mems += made != NULL, P5(cl_context, cl_mem_flags, size_t, void *, cl_int *))
 WATCH_MAKER(cl_mem, clCreateSubBuffer, e, live.mems += made != NULL,
             P5(cl_mem, cl_mem_flags, cl_buffer_create_type, const void *, cl_int *))
-WATCH_MAKER(void *, clSVMAlloc, NULL, clpt_cl_last.svm_flags = b;
+WATCH_MAKER(void *, clSVMAlloc, NULL, clpt_cl_noted.svm_flags = b;
             live.svm += made != NULL, P4(cl_context, cl_svm_mem_flags, size_t, cl_uint))
 WATCH_MAKER(void *, clGetExtensionFunctionAddress, NULL, (void)made, P1(const char *))
 WATCH(clRetainContext, live.contexts++, P1(cl_context))
@@ -262,8 +235,8 @@ WATCH(clEnqueueMarkerWithWaitList, live.events += d != NULL,
 WATCH(clEnqueueMarker, live.events += b != NULL, P2(cl_command_queue, cl_event *))
 WATCH(clEnqueueBarrier, (void)0, P1(cl_command_queue))
 WATCH(clEnqueueSVMFree, live.events += h != NULL; live.svm -= b;
-      clpt_cl_last.svm_free_queue = a, P8(cl_command_queue, cl_uint, void **, svm_free, void *,
-                                          cl_uint, const cl_event *, cl_event *))
+      clpt_cl_noted.svm_free_queue = a, P8(cl_command_queue, cl_uint, void **, svm_free, void *,
+                                           cl_uint, const cl_event *, cl_event *))
 WATCH(clWaitForEvents, (void)0, P2(cl_uint, const cl_event *))
 WATCH(clFlush, (void)0, P1(cl_command_queue))
 WATCH(clFinish, (void)0, P1(cl_command_queue))
