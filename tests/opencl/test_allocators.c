@@ -8,9 +8,9 @@
 #include "support/host_failures.h"
 #include "support/pools.h"
 #include "support/watch_opencl.h"
+#include "support/workers.h"
 
 #include <clpool/opencl.h>
-#include <pthread.h>
 #include <stdio.h>
 
 enum { BYTES = 4096, PART = 1024 };
@@ -37,8 +37,7 @@ typedef struct kind {
 #define NEW_VERSION NEW, ANOTHER
 #define OLD_VERSION "OpenCL 1.1 x", ANOTHER
 
-/* An immediate allocator's memory is made sure of in a way that the device has and stands. NVIDIA's
- * driver gets what is NVIDIA's. */
+/* An immediate allocator makes sure of memory in a way that the device has and stands. */
 static const kind kinds[] = {
     {"cl-deferred", "OpenCL 3.0 x", NVIDIA, NONE, "clCreateBuffer ", BUFFER, NULL},
     {"cl-deferred", OLD_VERSION, NONE, "clCreateBuffer ", BUFFER, NULL},
@@ -290,8 +289,8 @@ static bool fail_one(const struct operation *operation, unsigned long nth,
     assert_told(run_step, call, status, failure);
     if (strcmp(operation->before, "sM!") == 0) /* a mark that was set anew keeps both */
       then.events = clpt_cl_live_now().events;
-    clpt_cl_assert_live(&then); /* what was the caller's still is */
-    clpt_ok(run(run_step));     /* there, or it could not end */
+    clpt_cl_assert_live(&then);
+    clpt_ok(run(run_step)); /* what was the caller's is there still */
   }
   must(operation->after);
   clpt_cl_reset();
@@ -335,10 +334,9 @@ START_TEST(what_each_says_and_takes)
   ck_assert_uint_eq(ops->device_bytes, told(CL_DEVICE_GLOBAL_MEM_SIZE));
   ck_assert_uint_eq(ops->alignment, is_svm() ? 128 : told(CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
   ck_assert_ptr_eq(ops->home_stream, home_queue());
-  ck_assert(ops->free_is_ordered == !is_svm());
+  ck_assert(ops->free_is_ordered == !is_svm() && !ops->free_on == !it->free_behind);
   ck_assert(ops->exclusive_parts == (it->vendor == NVIDIA && !is_svm()));
   ck_assert(ops->allocate_uses_home == (!is_svm() && it->home != NONE));
-  ck_assert(!ops->free_on == !it->free_behind);
   ck_assert_int_eq(run('D'), is_deferred ? CLP_NOT_SUPPORTED : CLP_SUCCESS);
   ck_assert(ASK(stream_is_in_order, cl.other) && !ASK(stream_is_in_order, cl.out_of_order));
   ck_assert_int_eq(clpt_cl_live_now().contexts, before.contexts + 1);
@@ -552,29 +550,24 @@ END_TEST
 
 enum { WAITERS = 4, MANY = 40 };
 
-/* NULL: the mark behind the free was not done when the wait was over. */
-static void *wait_for_frees(void *unused)
+static void wait_for_frees(clpt_worker *self)
 {
   bool was_done = false;
-  (void)unused;
-  return !run('D') && !ASK(mark_is_done, mark, &was_done) && was_done ? allocator : NULL;
+  if (run('D') || ASK(mark_is_done, mark, &was_done) || !was_done)
+    clpt_wrong(self, "the mark behind the free was not done when the wait was over");
 }
 
 /* Several threads wait for one free, and none of them goes on before it is done. */
 START_TEST(threads_wait_for_frees_together)
 {
-  pthread_t threads[WAITERS];
-  void *was_done;
+  static const clpt_work works[] = {wait_for_frees};
+  clpt_workers workers;
   if (!begin(SVM_KIND))
     return;
   must("AsMB");
-  for (int i = 0; i < WAITERS; i++)
-    ck_assert_int_eq(pthread_create(&threads[i], NULL, wait_for_frees, NULL), 0);
+  clpt_workers_start(&workers, WAITERS, works, 1, 1, NULL);
   clpt_cl_go_all();
-  for (int i = 0; i < WAITERS; i++) {
-    ck_assert_int_eq(pthread_join(threads[i], &was_done), 0);
-    ck_assert_ptr_nonnull(was_done);
-  }
+  clpt_workers_join(&workers);
   must("m");
   clp_allocator_release(allocator);
 }

@@ -82,14 +82,13 @@ static void end_failed_case(void)
 
 static bool open_queues(int variant, clpt_order_setting *out)
 {
+  const bool has_home = variant / CLPT_CL_KINDS % HOMES;
   kind = (clpt_cl_kind)(variant % CLPT_CL_KINDS);
-  bool has_home = variant / CLPT_CL_KINDS % HOMES;
-  int orders = variant / CLPT_CL_KINDS / HOMES;
   if (!clpt_cl_has(&cl, kind))
     return false;
   end_failed_case();
   for (int i = 0; i < CLPT_ORDER_STREAMS; i++)
-    out->streams[i] = queues[i] = new_queue(i < 2 && orders >> i & 1);
+    out->streams[i] = queues[i] = new_queue(i < 2 && variant / CLPT_CL_KINDS / HOMES >> i & 1);
   out->allocator = clpt_cl_allocator(&cl, kind, has_home ? queues[CLPT_H] : NULL);
   out->are_apart = clpt_cl_is(&cl, CLPT_POCL_PLATFORM);
   return true;
@@ -167,20 +166,9 @@ static clp_stream renew(clp_stream queue)
   return queues[i] = new_queue(false);
 }
 
-static const clpt_order_backend opencl = {.variants = VARIANTS,
-                                          .rounds = ROUNDS,
-                                          .open = open_queues,
-                                          .close = close_queues,
-                                          .gate = gate,
-                                          .go = go,
-                                          .order = order,
-                                          .write = write_words,
-                                          .read = read_words,
-                                          .is_held_up = is_held_up,
-                                          .finish = finish,
-                                          .finish_all = finish_all,
-                                          .drop = drop,
-                                          .renew = renew};
+static const clpt_order_backend opencl = {
+    VARIANTS,    ROUNDS,     open_queues, close_queues, gate,       go,   order,
+    write_words, read_words, is_held_up,  finish,       finish_all, drop, renew};
 
 static void setup(void)
 {
