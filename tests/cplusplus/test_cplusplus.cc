@@ -181,8 +181,18 @@ cl_uint references(cl_mem mem)
   return cl::Memory(mem, true).getInfo<CL_MEM_REFERENCE_COUNT>() - 1;
 }
 
-void on_device(const cl::Device &device)
+void opencl()
 {
+  const char *chosen = std::getenv("CLPT_PLATFORM");
+  std::vector<cl::Platform> platforms;
+  std::vector<cl::Device> devices;
+  cl::Platform::get(&platforms);
+  for (const cl::Platform &platform : platforms)
+    if (devices.empty() && (!chosen || platform.getInfo<CL_PLATFORM_NAME>() == chosen))
+      platform.getDevices(CL_DEVICE_TYPE_ALL, &devices);
+  if (devices.empty())
+    return;
+  const cl::Device &device = devices[0];
   cl::Context context(device);
   {
     clpool::pool pool(clpool::cl_deferred_allocator(context()));
@@ -216,19 +226,6 @@ void on_device(const cl::Device &device)
   EXPECT(thrown_by([&] { clpool::svm_pointer_of(pool.allocate(1)); }) == CLP_INVALID_ARGUMENT);
   queue.finish();
   second.finish();
-}
-
-void opencl()
-{
-  const char *chosen = std::getenv("CLPT_PLATFORM");
-  std::vector<cl::Platform> platforms;
-  std::vector<cl::Device> devices;
-  cl::Platform::get(&platforms);
-  for (const cl::Platform &platform : platforms)
-    if (devices.empty() && (!chosen || platform.getInfo<CL_PLATFORM_NAME>() == chosen))
-      platform.getDevices(CL_DEVICE_TYPE_ALL, &devices);
-  if (!devices.empty())
-    on_device(devices[0]);
 }
 #endif
 

@@ -13,7 +13,6 @@
 #define CLPT_CL_ENUMERATOR(name) CLPT_##name,
 typedef enum clpt_cl_call { CLPI_CL_FUNCTIONS(CLPT_CL_ENUMERATOR) CLPT_CL_CALLS } clpt_cl_call;
 enum { CLPT_CL_ANY = CLPT_CL_CALLS }; /* function whose failure somebody is told */
-#undef CLPT_CL_ENUMERATOR
 
 /** Watches from the first time on. Nothing fails, nothing is pretended, no call was noted. What is
  * alive stays counted. */
