@@ -71,16 +71,6 @@ static void check_reads(tools *own)
                    own->reads[own->count - 1].word);
 }
 
-/* Makes a queue wait for another one. */
-static void wait_for(tools *own, cl_command_queue later, cl_command_queue earlier)
-{
-  cl_event event = NULL;
-  MUST(clEnqueueMarkerWithWaitList(earlier, 0, NULL, &event));
-  MUST(clFlush(earlier));
-  MUST(clEnqueueMarkerWithWaitList(later, 1, &event, NULL)); /* read_words keeps it */
-  MUST(clReleaseEvent(event));
-}
-
 static void use(tools *own, way how)
 {
   cl_command_queue queue = queues[how == HOME ? 0 : chance(own, QUEUES)];
@@ -88,6 +78,7 @@ static void use(tools *own, way how)
   const size_t bytes = ((size_t)64 << 2 * chance(own, 3)) * sizeof(cl_uint);
   const cl_uint word = own->word = (own->word + 1) % (1u << 28) | own->worker->number << 28;
   clp_buffer *buffer = NULL;
+  cl_event event = NULL;
   cl_mem mem = NULL;
   if (how == CL_MEM) {
     MUST(clp_pool_create_cl_mem(pool, bytes, 0, &mem));
@@ -103,7 +94,10 @@ static void use(tools *own, way how)
     MUST(clp_buffer_bind(buffer, queue));
   MUST(clpt_cl_fill(queue, kind, clp_buffer_memory(buffer), word, bytes, NULL));
   if (how == TWO) {
-    wait_for(own, reader, queue);
+    MUST(clEnqueueMarkerWithWaitList(queue, 0, NULL, &event));
+    MUST(clFlush(queue));
+    MUST(clEnqueueMarkerWithWaitList(reader, 1, &event, NULL)); /* read_words keeps it */
+    MUST(clReleaseEvent(event));
     MUST(clp_buffer_record_use(buffer, reader));
   }
   if (how == BOUND)

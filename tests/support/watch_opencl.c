@@ -35,7 +35,6 @@ static clpi_cl_functions real; /* empty: the library's calls are not watched yet
 
 #define NAME(name) #name,
 static const char *const names[] = {CLPI_CL_FUNCTIONS(NAME)};
-#undef NAME
 
 #define LOCKED(...)                                                                                \
   do {                                                                                             \
@@ -43,14 +42,6 @@ static const char *const names[] = {CLPI_CL_FUNCTIONS(NAME)};
     __VA_ARGS__;                                                                                   \
     pthread_mutex_unlock(&lock);                                                                   \
   } while (0)
-
-static void watch_calls(void);
-
-void clpt_cl_reset(void)
-{
-  watch_calls();
-  LOCKED(memset(&watch, 0, sizeof(watch)); memset(&clpt_cl_noted, 0, sizeof(clpt_cl_noted)));
-}
 
 void clpt_cl_fail(unsigned call, unsigned long nth, unsigned long count, cl_int code)
 {
@@ -130,9 +121,8 @@ TCase *clpt_cl_case(Suite *suite, const char *name, clpt_cl *cl)
 /* The code with which this call is to fail, if it is the one. */
 static cl_int due_locked(clpt_cl_call call, planned_failure *failure)
 {
-  if (failure->count == 0 || failure->calls_before-- > 0)
+  if (failure->count == 0 || (failure->calls_before > 0 && failure->calls_before--))
     return CL_SUCCESS;
-  failure->calls_before = 0;
   failure->count--;
   clpt_cl_noted.failed = names[call];
   return failure->code;
@@ -290,13 +280,14 @@ static cl_int watched_clGetEventInfo(cl_event event, cl_event_info what, size_t 
   return code || pretends ? code : real.clGetEventInfo(event, what, bytes, out, bytes_out);
 }
 
-static void watch_calls(void)
+void clpt_cl_reset(void)
 {
 #define WATCHED(name) .name = watched_##name,
   static const clpi_cl_functions watched = {CLPI_CL_FUNCTIONS(WATCHED)};
-  if (real.clFinish)
-    return;
-  clpt_ok(clpi_cl_load());
-  real = clpi_cl;
-  clpi_cl_use(&watched);
+  if (!real.clFinish) {
+    clpt_ok(clpi_cl_load());
+    real = clpi_cl;
+    clpi_cl_use(&watched);
+  }
+  LOCKED(memset(&watch, 0, sizeof(watch)); memset(&clpt_cl_noted, 0, sizeof(clpt_cl_noted)));
 }
