@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Wrong arguments of all calls that need OpenCL: the tables are in opencl.def and opencl_svm.def.
- */
+/* Wrong arguments of all calls that need OpenCL: the tables are opencl.def, opencl_svm.def. */
 #include "api/rows.h"
 #include "support/opencl_fixture.h"
 #include "support/pools.h"
@@ -16,7 +15,6 @@ enum { BYTES = 10000 };
 
 static clpt_cl cl, other; /* contexts of their own */
 static bool has_svm;
-static clp_allocator *allocator, *svm, *host;
 static clp_pool *pool, *svm_pool, *host_pool; /* svm_pool: NULL without shared virtual memory */
 static clp_buffer *buffer, *svm_buffer, *host_buffer; /* of BYTES, active */
 
@@ -30,36 +28,36 @@ static clp_buffer *buffer, *svm_buffer, *host_buffer; /* of BYTES, active */
 
 /* --- each row on its own --- */
 
+/* A pool on what is the caller's until then. */
+static void start(clp_allocator *allocator, clp_pool **out, clp_buffer **buffer_out)
+{
+  *out = clpt_pool(allocator);
+  *buffer_out = clpt_allocate(*out, BYTES);
+  clp_allocator_release(allocator);
+}
+
 static void setup(void)
 {
+  clp_allocator *host;
   clpt_cl_open(&cl, 1);
   clpt_cl_open(&other, 1);
   clpt_cl_reset();
-  has_svm = clpt_cl_has(&cl, CLPT_SVM);
-  clpt_ok(clp_cl_immediate_allocator_create(cl.queue, 0, &allocator));
-  pool = clpt_pool(allocator);
-  buffer = clpt_allocate(pool, BYTES);
   clpt_ok(clp_host_allocator_create(0, &host));
-  host_pool = clpt_pool(host);
-  host_buffer = clpt_allocate(host_pool, BYTES);
-  if (!has_svm)
-    return;
-  clpt_ok(clp_cl_svm_allocator_create(cl.context, NULL, &svm));
-  svm_pool = clpt_pool(svm);
-  svm_buffer = clpt_allocate(svm_pool, BYTES);
+  start(host, &host_pool, &host_buffer);
+  start(clpt_cl_allocator(&cl, CLPT_BUFFERS, cl.queue), &pool, &buffer);
+  has_svm = clpt_cl_has(&cl, CLPT_SVM);
+  if (has_svm)
+    start(clpt_cl_allocator(&cl, CLPT_SVM, NULL), &svm_pool, &svm_buffer);
 }
 
 static void teardown(void)
 {
-  clpt_ok(clp_buffer_release(svm_buffer));
-  clp_pool_release(svm_pool);
-  clp_allocator_release(svm);
-  clpt_ok(clp_buffer_release(host_buffer));
-  clp_pool_release(host_pool);
-  clp_allocator_release(host);
-  clpt_ok(clp_buffer_release(buffer));
-  clp_pool_release(pool);
-  clp_allocator_release(allocator);
+  clp_buffer *const buffers[] = {svm_buffer, host_buffer, buffer};
+  clp_pool *const pools[] = {svm_pool, host_pool, pool};
+  for (int i = 0; i < 3; i++) {
+    clpt_ok(clp_buffer_release(buffers[i]));
+    clp_pool_release(pools[i]);
+  }
   clpt_cl_reset();
   clpt_cl_close(&other);
   clpt_cl_close(&cl);
@@ -80,7 +78,7 @@ static void read_figures(void *all)
   if (has_svm)
     read->svm_pool = clpt_stats(svm_pool);
   read->live = clpt_cl_live_now();
-  read->taken = clpt_cl_calls(CLPT_clCreateBuffer) + clpt_cl_calls(CLPT_clSVMAlloc);
+  read->taken = clpt_cl_noted.calls[CLPT_clCreateBuffer] + clpt_cl_noted.calls[CLPT_clSVMAlloc];
 }
 
 START_TEST(each_row)
@@ -93,7 +91,6 @@ END_TEST
 /* --- a struct that begins with its size --- */
 
 static const clp_cl_svm_options svm_options = CLP_CL_SVM_OPTIONS_INIT;
-
 static clp_allocator *made;
 
 CLPT_MAKE(create_svm_allocator, clp_cl_svm_allocator_create(cl.context, given, &made),
@@ -101,9 +98,8 @@ CLPT_MAKE(create_svm_allocator, clp_cl_svm_allocator_create(cl.context, given, &
 
 START_TEST(svm_options_of_other_sizes)
 {
-  const clpt_sized sized = {
-      "clp_cl_svm_allocator_create",           "clp_cl_svm_options", sizeof(clp_cl_svm_options),
-      offsetof(clp_cl_svm_options, alignment), &svm_options,         create_svm_allocator};
+  const clpt_sized sized = CLPT_SIZED(clp_cl_svm_allocator_create, clp_cl_svm_options, flags,
+                                      &svm_options, create_svm_allocator);
   if (has_svm)
     clpt_check_sized(&sized);
 }
@@ -114,7 +110,5 @@ CLPT_MAIN("arguments: OpenCL", clpt_cl_run)
   TCase *tests = clpt_case(suite, "rows");
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_loop_test(tests, each_row, 0, (int)clpt_row_count);
-  tests = clpt_case(suite, "structs");
-  tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_test(tests, svm_options_of_other_sizes);
 }

@@ -39,8 +39,7 @@ static cl_event marker(cl_command_queue queue)
 static void drop(clp_stream queue)
 {
   for (int i = 0; i < CLPT_ORDER_STREAMS; i++)
-    if (queues[i] == queue)
-      queues[i] = NULL;
+    queues[i] = queues[i] == queue ? NULL : queues[i];
   ends[end_count++] = marker(queue);
   clpt_cl_ok(clReleaseCommandQueue(queue));
 }
@@ -83,14 +82,13 @@ static void end_failed_case(void)
 
 static bool open_queues(int variant, clpt_order_setting *out)
 {
+  const bool has_home = variant / CLPT_CL_KINDS % HOMES;
   kind = (clpt_cl_kind)(variant % CLPT_CL_KINDS);
-  bool has_home = variant / CLPT_CL_KINDS % HOMES;
-  int orders = variant / CLPT_CL_KINDS / HOMES;
   if (!clpt_cl_has(&cl, kind))
     return false;
   end_failed_case();
   for (int i = 0; i < CLPT_ORDER_STREAMS; i++)
-    out->streams[i] = queues[i] = new_queue(i < 2 && orders >> i & 1);
+    out->streams[i] = queues[i] = new_queue(i < 2 && variant / CLPT_CL_KINDS / HOMES >> i & 1);
   out->allocator = clpt_cl_allocator(&cl, kind, has_home ? queues[CLPT_H] : NULL);
   out->are_apart = clpt_cl_is(&cl, CLPT_POCL_PLATFORM);
   return true;
@@ -126,12 +124,19 @@ static bool is_held_up(clp_stream queue)
   return progress != CL_COMPLETE;
 }
 
-static void order(clp_stream earlier, clp_stream later)
+/* As in the guide, doc/queues-and-order.md: the program's own barrier, which must not undo what the
+ * pool has ordered. */
+static void wait_for(cl_command_queue later, cl_command_queue earlier)
 {
   cl_event event = marker(earlier);
   clpt_cl_ok(clEnqueueBarrierWithWaitList(later, 1, &event, NULL));
-  keep_order(later);
   clpt_cl_ok(clReleaseEvent(event));
+}
+
+static void order(clp_stream earlier, clp_stream later)
+{
+  wait_for(later, earlier);
+  keep_order(later);
 }
 
 static void write_words(clp_stream queue, clp_buffer *buffer, uint32_t word)
@@ -154,28 +159,16 @@ static void read_words(clp_stream queue, clp_buffer *buffer, uint32_t *to)
 
 static clp_stream renew(clp_stream queue)
 {
-  for (int i = 0; i < CLPT_ORDER_STREAMS; i++)
-    if (queues[i] == queue) {
-      drop(queue);
-      return queues[i] = new_queue(false);
-    }
-  return NULL;
+  int i = 0;
+  while (queues[i] != queue)
+    i++;
+  drop(queue);
+  return queues[i] = new_queue(false);
 }
 
-static const clpt_order_backend opencl = {.variants = VARIANTS,
-                                          .rounds = ROUNDS,
-                                          .open = open_queues,
-                                          .close = close_queues,
-                                          .gate = gate,
-                                          .go = go,
-                                          .order = order,
-                                          .write = write_words,
-                                          .read = read_words,
-                                          .is_held_up = is_held_up,
-                                          .finish = finish,
-                                          .finish_all = finish_all,
-                                          .drop = drop,
-                                          .renew = renew};
+static const clpt_order_backend opencl = {
+    VARIANTS,    ROUNDS,     open_queues, close_queues, gate,       go,   order,
+    write_words, read_words, is_held_up,  finish,       finish_all, drop, renew};
 
 static void setup(void)
 {
@@ -210,66 +203,44 @@ static void teardown(void)
 enum { STALE = 1, FRESH = 2, ARENAS = 2, FLAGS = 4, OWNERS = 3 };
 enum { OUT_OF_ORDER = CLPT_CL_KINDS * ARENAS * FLAGS };
 
-/* NULL: the device has no such memory. */
-static clp_pool *start(int variant, cl_command_queue home)
-{
-  const unsigned flags = (unsigned)variant / CLPT_CL_KINDS / ARENAS % FLAGS;
-  kind = (clpt_cl_kind)(variant % CLPT_CL_KINDS);
-  return clpt_cl_has(&cl, kind)
-             ? clpt_cl_pool(&cl, kind, flags, home, variant / CLPT_CL_KINDS % ARENAS)
-             : NULL;
-}
-
-static clp_buffer *allocate_on(clp_pool *pool, cl_command_queue queue)
+static clp_buffer *allocate(clp_pool *pool, cl_command_queue queue)
 {
   clp_buffer *buffer = NULL;
-  clpt_ok(clp_pool_allocate_on(pool, CLPT_ORDER_BYTES, queue, &buffer));
+  clpt_ok(queue ? clp_pool_allocate_on(pool, CLPT_ORDER_BYTES, queue, &buffer)
+                : clp_pool_allocate(pool, CLPT_ORDER_BYTES, &buffer));
   return buffer;
-}
-
-/* As in the guide, doc/queues-and-order.md: the program's own barrier, which must not undo what the
- * pool has ordered. */
-static void wait_for(cl_command_queue later, cl_command_queue earlier)
-{
-  cl_event event = marker(earlier);
-  clpt_cl_ok(clEnqueueBarrierWithWaitList(later, 1, &event, NULL));
-  clpt_cl_ok(clReleaseEvent(event));
 }
 
 /* The block goes on in its home queue, without a name; in the same queue; in another. */
 START_TEST(the_next_owner_comes_after_the_stale_write)
 {
   const int owner = _i / OUT_OF_ORDER;
-  clp_pool *pool = start(_i, owner == 0 ? cl.out_of_order : NULL);
-  if (!pool)
-    return;
-  cl_command_queue next = owner < 2 ? cl.out_of_order : new_queue(true);
-  clp_buffer *stale = owner == 0 ? clpt_allocate(pool, CLPT_ORDER_BYTES)
-                                 : allocate_on(pool, cl.out_of_order),
-             *fresh;
-  cl_event stop = clpt_cl_stop(&cl, NULL);
-  clpt_cl_ok(clpt_cl_fill(cl.out_of_order, kind, clp_buffer_memory(stale), STALE, CLPT_ORDER_BYTES,
-                          &stop));
-  if (owner == 0) {
-    clpt_ok(clp_buffer_release(stale));
-    fresh = clpt_allocate(pool, CLPT_ORDER_BYTES);
-  } else {
-    clpt_ok(clp_buffer_release_on(stale, cl.out_of_order));
-    fresh = allocate_on(pool, next);
-    wait_for(next, cl.queue);
+  const unsigned flags = (unsigned)_i / CLPT_CL_KINDS / ARENAS % FLAGS;
+  cl_command_queue first = cl.out_of_order, next = owner < 2 ? first : new_queue(true);
+  kind = (clpt_cl_kind)(_i % CLPT_CL_KINDS);
+  if (clpt_cl_has(&cl, kind)) {
+    clp_pool *pool =
+        clpt_cl_pool(&cl, kind, flags, owner ? NULL : first, _i / CLPT_CL_KINDS % ARENAS);
+    clp_buffer *stale = allocate(pool, owner ? first : NULL);
+    cl_event stop = clpt_cl_stop(&cl, NULL);
+    clpt_cl_ok(clpt_cl_fill(first, kind, clp_buffer_memory(stale), STALE, CLPT_ORDER_BYTES, &stop));
+    clpt_ok(owner ? clp_buffer_release_on(stale, first) : clp_buffer_release(stale));
+    clp_buffer *fresh = allocate(pool, owner ? next : NULL);
+    if (owner)
+      wait_for(next, cl.queue);
+    clpt_cl_fill_buffer(next, fresh, FRESH);
+    clpt_cl_ok(clFlush(next));
+    clpt_cl_ok(clFinish(cl.queue));
+    for (int i = 0; i < 100; i++)
+      sched_yield(); /* for what nobody holds up */
+    clpt_cl_go(stop);
+    clpt_cl_ok(clFinish(first));
+    clpt_cl_assert_buffer(next, fresh, FRESH);
+    clpt_cl_ok(clFinish(next));
+    clpt_ok(clp_buffer_release_on(fresh, next));
+    clp_pool_release(pool);
   }
-  clpt_cl_fill_buffer(next, fresh, FRESH);
-  clpt_cl_ok(clFlush(next));
-  clpt_cl_ok(clFinish(cl.queue));
-  for (int i = 0; i < 100; i++)
-    sched_yield(); /* for what nobody holds up */
-  clpt_cl_go(stop);
-  clpt_cl_ok(clFinish(cl.out_of_order));
-  clpt_cl_assert_buffer(next, fresh, FRESH);
-  clpt_cl_ok(clFinish(next));
-  clpt_ok(clp_buffer_release_on(fresh, next));
-  clp_pool_release(pool);
-  if (next != cl.out_of_order)
+  if (owner == 2)
     clpt_cl_ok(clReleaseCommandQueue(next));
 }
 END_TEST

@@ -71,14 +71,12 @@ cl_event clpt_cl_stop(const clpt_cl *cl, cl_command_queue queue)
 
 void clpt_cl_go(cl_event stop)
 {
-  size_t at = 0;
-  while (at < stop_count && stops[at] != stop)
-    at++;
-  if (at == stop_count)
-    return; /* it was ended with all others */
-  stops[at] = stops[--stop_count];
-  clpt_cl_ok(clSetUserEventStatus(stop, CL_COMPLETE));
-  clpt_cl_ok(clReleaseEvent(stop));
+  for (size_t at = 0; at < stop_count; at++) /* else it was ended with all others */
+    if (stops[at] == stop) {
+      stops[at] = stops[--stop_count];
+      clpt_cl_ok(clSetUserEventStatus(stop, CL_COMPLETE));
+      clpt_cl_ok(clReleaseEvent(stop));
+    }
 }
 
 void clpt_cl_go_all(void)

@@ -28,31 +28,24 @@ typedef struct clpt_cl {
   cl_command_queue queue, other, out_of_order;
 } clpt_cl;
 
-/** Opens the first `most_devices` devices. Everything is the caller's. The library has loaded
- * OpenCL then, so its parts may be called. */
+/** Opens the first `most_devices` devices; the library has loaded OpenCL then. */
 void clpt_cl_open(clpt_cl *cl, cl_uint most_devices);
 void clpt_cl_finish(const clpt_cl *cl); /* its queues; after clpt_cl_go_all */
 void clpt_cl_close(clpt_cl *cl);
-
-/** One more queue on the first device. */
 cl_command_queue clpt_cl_queue(const clpt_cl *cl, cl_command_queue_properties properties);
 
-/** A user event, which holds up all work that the queue is given from now on, in order or not.
- * NULL: of no queue. */
+/** A user event that holds up all further work of the queue (NULL: of none), in order or not. */
 cl_event clpt_cl_stop(const clpt_cl *cl, cl_command_queue queue);
 
-/** Ends one that clpt_cl_stop made, or all that there are: drivers wait for them for ever. */
+/** Ends one of those, or all that there are: drivers wait for them for ever. */
 void clpt_cl_go(cl_event stop);
 void clpt_cl_go_all(void);
 
-/** Whether the devices are of the platform with that name. */
 #define CLPT_POCL_PLATFORM   "Portable Computing Language"
 #define CLPT_NVIDIA_PLATFORM "NVIDIA CUDA"
 bool clpt_cl_is(const clpt_cl *cl, const char *platform);
 
 typedef enum clpt_cl_kind { CLPT_BUFFERS, CLPT_SVM, CLPT_CL_KINDS } clpt_cl_kind;
-
-/** Whether the device has memory of the kind. */
 bool clpt_cl_has(const clpt_cl *cl, clpt_cl_kind kind);
 
 /** An allocator of such memory, with the home stream `home` (NULL: none). */
@@ -73,12 +66,11 @@ cl_int clpt_cl_read(cl_command_queue queue, clpt_cl_kind kind, clp_memory memory
 void clpt_cl_assert_filled(cl_command_queue queue, clpt_cl_kind kind, clp_memory memory,
                            cl_uint word, size_t bytes);
 
-/** The same for all of a buffer that was asked for; to fill it waits for nothing. */
+/** The same for all of a buffer; to fill it waits for nothing. */
 void clpt_cl_fill_buffer(cl_command_queue queue, clp_buffer *buffer, cl_uint word);
 void clpt_cl_assert_buffer(cl_command_queue queue, clp_buffer *buffer, cl_uint word);
 
-/** As clpt_run, in one process, for drivers do not survive a fork; 77, with a line that says so,
- * where there is no OpenCL device. */
+/** As clpt_run, in one process, for drivers do not survive a fork; skipped without a device. */
 int clpt_cl_run(Suite *suite);
 
 #endif

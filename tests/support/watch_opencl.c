@@ -5,12 +5,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { MOST_PRETENCES = 16, MOST_PRETENDED_BYTES = 64, MOST_TRACE = 8192, MOST_TURNS = 20000 };
+enum { MOST_PRETENCES = 16, MOST_PRETENDED_BYTES = 64, MOST_TURNS = 20000 };
 
 typedef struct planned_failure {
   cl_int code;
-  unsigned long calls_before;
-  unsigned long count; /* of calls that fail after those */
+  unsigned long calls_before, count; /* of calls that fail after those */
 } planned_failure;
 
 typedef struct pretence {
@@ -21,27 +20,22 @@ typedef struct pretence {
 } pretence;
 
 static struct {
-  unsigned long calls[CLPT_CL_CALLS];
-  char trace[MOST_TRACE]; /* what does not fit is left out */
   size_t trace_length;
   planned_failure failures[CLPT_CL_CALLS + 1];
-  const char *failed;
   pretence pretences[MOST_PRETENCES];
   size_t pretence_count;
   bool pretends_progress;
   cl_int progress;
-} watch; /* guarded by the lock, as what follows; that is not reset */
+} watch; /* guarded by the lock, as what follows */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static clpt_cl_live live;
-struct clpt_cl_last clpt_cl_last;
+struct clpt_cl_noted clpt_cl_noted;
 
 static clpi_cl_functions real; /* empty: the library's calls are not watched yet */
 
 #define NAME(name) #name,
 static const char *const names[] = {CLPI_CL_FUNCTIONS(NAME)};
-#undef NAME
 
-/* Reads or sets something that the lock guards. */
 #define LOCKED(...)                                                                                \
   do {                                                                                             \
     pthread_mutex_lock(&lock);                                                                     \
@@ -49,37 +43,9 @@ static const char *const names[] = {CLPI_CL_FUNCTIONS(NAME)};
     pthread_mutex_unlock(&lock);                                                                   \
   } while (0)
 
-static void watch_calls(void);
-
-void clpt_cl_reset(void)
-{
-  watch_calls();
-  LOCKED(memset(&watch, 0, sizeof(watch)));
-}
-
-const char *clpt_cl_trace(void)
-{
-  return watch.trace;
-}
-
-unsigned long clpt_cl_calls(clpt_cl_call call)
-{
-  unsigned long calls;
-  LOCKED(calls = watch.calls[call]);
-  return calls;
-}
-
 void clpt_cl_fail(unsigned call, unsigned long nth, unsigned long count, cl_int code)
 {
-  LOCKED(watch.failures[call] =
-             ((planned_failure){.code = code, .calls_before = nth, .count = code ? count : 0}));
-}
-
-const char *clpt_cl_failed(void)
-{
-  const char *failed;
-  LOCKED(failed = watch.failed);
-  return failed;
+  LOCKED(watch.failures[call] = ((planned_failure){code, nth, code ? count : 0}));
 }
 
 void clpt_cl_pretend(cl_device_id device, cl_device_info what, const void *value, size_t bytes)
@@ -89,11 +55,6 @@ void clpt_cl_pretend(cl_device_id device, cl_device_info what, const void *value
     abort(); /* a test that wants more raises the bound */
   memcpy(said.value, value, bytes);
   LOCKED(watch.pretences[watch.pretence_count++] = said);
-}
-
-void clpt_cl_pretend_text(cl_device_id device, cl_device_info what, const char *text)
-{
-  clpt_cl_pretend(device, what, text, strlen(text) + 1);
 }
 
 void clpt_cl_pretend_progress(cl_int status)
@@ -115,10 +76,11 @@ void clpt_cl_assert_live(const clpt_cl_live *then)
     usleep(100);
     now = clpt_cl_live_now();
   }
-  ck_assert_msg(memcmp(&now, then, sizeof(now)) == 0,
-                "%+ld contexts, %+ld queues, %+ld mems, %+ld events, %+ld blocks of svm",
-                now.contexts - then->contexts, now.queues - then->queues, now.mems - then->mems,
-                now.events - then->events, now.svm - then->svm);
+  ck_assert_int_eq(now.contexts, then->contexts);
+  ck_assert_int_eq(now.queues, then->queues);
+  ck_assert_int_eq(now.mems, then->mems);
+  ck_assert_int_eq(now.events, then->events);
+  ck_assert_int_eq(now.svm, then->svm);
 }
 
 static clpt_cl *fixture;
@@ -159,37 +121,26 @@ TCase *clpt_cl_case(Suite *suite, const char *name, clpt_cl *cl)
 /* The code with which this call is to fail, if it is the one. */
 static cl_int due_locked(clpt_cl_call call, planned_failure *failure)
 {
-  if (failure->count == 0 || failure->calls_before-- > 0)
+  if (failure->count == 0 || (failure->calls_before > 0 && failure->calls_before--))
     return CL_SUCCESS;
-  failure->calls_before = 0;
   failure->count--;
-  watch.failed = names[call];
+  clpt_cl_noted.failed = names[call];
   return failure->code;
-}
-
-static void note_locked(const char *name)
-{
-  const size_t room = MOST_TRACE - watch.trace_length;
-  const size_t length = (size_t)snprintf(watch.trace + watch.trace_length, room, "%s ", name);
-  watch.trace_length += length < room ? length : 0;
-}
-
-/* Nobody hears that it failed. */
-static bool is_quiet(clpt_cl_call call)
-{
-  return call == CLPT_clReleaseContext || call == CLPT_clReleaseCommandQueue ||
-         call == CLPT_clReleaseEvent || call == CLPT_clSVMFree ||
-         call == CLPT_clGetExtensionFunctionAddress;
 }
 
 /* Notes a call. The code with which it shall fail, or CL_SUCCESS to go on. */
 static cl_int enter(clpt_cl_call call)
 {
   pthread_mutex_lock(&lock);
-  watch.calls[call]++;
-  note_locked(names[call]);
+  const size_t room = CLPT_CL_MOST_TRACE - watch.trace_length, length = strlen(names[call]) + 1;
+  clpt_cl_noted.calls[call]++;
+  if (length < room)
+    watch.trace_length +=
+        (size_t)snprintf(clpt_cl_noted.trace + watch.trace_length, room, "%s ", names[call]);
   cl_int code = due_locked(call, &watch.failures[call]);
-  if (!code && !is_quiet(call))
+  if (!code && call != CLPT_clReleaseContext && call != CLPT_clReleaseCommandQueue &&
+      call != CLPT_clReleaseEvent && call != CLPT_clSVMFree &&
+      call != CLPT_clGetExtensionFunctionAddress) /* whose failure nobody hears of */
     code = due_locked(call, &watch.failures[CLPT_CL_ANY]);
   pthread_mutex_unlock(&lock);
   return code;
@@ -240,11 +191,11 @@ typedef void(CL_CALLBACK *svm_free)(cl_command_queue, cl_uint, void *[], void *)
 
 WATCH_MAKER(cl_command_queue, clCreateCommandQueue, d, live.queues += made != NULL,
             P4(cl_context, cl_device_id, cl_command_queue_properties, cl_int *))
-WATCH_MAKER(cl_mem, clCreateBuffer, e, clpt_cl_last.mem_flags = b;
+WATCH_MAKER(cl_mem, clCreateBuffer, e, clpt_cl_noted.mem_flags = b;
             live.mems += made != NULL, P5(cl_context, cl_mem_flags, size_t, void *, cl_int *))
 WATCH_MAKER(cl_mem, clCreateSubBuffer, e, live.mems += made != NULL,
             P5(cl_mem, cl_mem_flags, cl_buffer_create_type, const void *, cl_int *))
-WATCH_MAKER(void *, clSVMAlloc, NULL, clpt_cl_last.svm_flags = b;
+WATCH_MAKER(void *, clSVMAlloc, NULL, clpt_cl_noted.svm_flags = b;
             live.svm += made != NULL, P4(cl_context, cl_svm_mem_flags, size_t, cl_uint))
 WATCH_MAKER(void *, clGetExtensionFunctionAddress, NULL, (void)made, P1(const char *))
 WATCH(clRetainContext, live.contexts++, P1(cl_context))
@@ -274,8 +225,8 @@ WATCH(clEnqueueMarkerWithWaitList, live.events += d != NULL,
 WATCH(clEnqueueMarker, live.events += b != NULL, P2(cl_command_queue, cl_event *))
 WATCH(clEnqueueBarrier, (void)0, P1(cl_command_queue))
 WATCH(clEnqueueSVMFree, live.events += h != NULL; live.svm -= b;
-      clpt_cl_last.svm_free_queue = a, P8(cl_command_queue, cl_uint, void **, svm_free, void *,
-                                          cl_uint, const cl_event *, cl_event *))
+      clpt_cl_noted.svm_free_queue = a, P8(cl_command_queue, cl_uint, void **, svm_free, void *,
+                                           cl_uint, const cl_event *, cl_event *))
 WATCH(clWaitForEvents, (void)0, P2(cl_uint, const cl_event *))
 WATCH(clFlush, (void)0, P1(cl_command_queue))
 WATCH(clFinish, (void)0, P1(cl_command_queue))
@@ -296,38 +247,25 @@ static void watched_clSVMFree(cl_context context, void *pointer)
   LOCKED(live.svm--);
 }
 
-/* Answers as clGetDeviceInfo does. */
-static cl_int answer(const void *said, size_t said_bytes, size_t bytes, void *out,
-                     size_t *bytes_out)
-{
-  if (out && bytes < said_bytes)
-    return CL_INVALID_VALUE;
-  if (out)
-    memcpy(out, said, said_bytes);
-  if (bytes_out)
-    *bytes_out = said_bytes;
-  return CL_SUCCESS;
-}
-
-static pretence find_pretence(cl_device_id device, cl_device_info what)
-{
-  pretence found = {.bytes = 0};
-  pthread_mutex_lock(&lock);
-  for (const pretence *it = watch.pretences; it < watch.pretences + watch.pretence_count; it++)
-    if (it->what == what && (!it->device || it->device == device))
-      found = *it;
-  pthread_mutex_unlock(&lock);
-  return found;
-}
-
+/* clGetDeviceInfo, with what is pretended. */
 static cl_int watched_clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t bytes,
                                       void *out, size_t *bytes_out)
 {
+  const pretence *said = NULL;
   cl_int code = enter(CLPT_clGetDeviceInfo);
-  const pretence said = find_pretence(device, what);
-  return code         ? code
-         : said.bytes ? answer(said.value, said.bytes, bytes, out, bytes_out)
-                      : real.clGetDeviceInfo(device, what, bytes, out, bytes_out);
+  for (size_t i = 0; i < watch.pretence_count; i++) /* which no other thread adds to meanwhile */
+    if (watch.pretences[i].what == what &&
+        (!watch.pretences[i].device || watch.pretences[i].device == device))
+      said = &watch.pretences[i];
+  if (code || !said)
+    return code ? code : real.clGetDeviceInfo(device, what, bytes, out, bytes_out);
+  if (out && bytes < said->bytes)
+    return CL_INVALID_VALUE;
+  if (out)
+    memcpy(out, said->value, said->bytes);
+  if (bytes_out)
+    *bytes_out = said->bytes;
+  return CL_SUCCESS;
 }
 
 static cl_int watched_clGetEventInfo(cl_event event, cl_event_info what, size_t bytes, void *out,
@@ -335,21 +273,21 @@ static cl_int watched_clGetEventInfo(cl_event event, cl_event_info what, size_t 
 {
   cl_int code = enter(CLPT_clGetEventInfo), progress;
   bool pretends;
-  if (code)
-    return code;
-  LOCKED(pretends = watch.pretends_progress && what == CL_EVENT_COMMAND_EXECUTION_STATUS;
+  LOCKED(pretends = !code && watch.pretends_progress && what == CL_EVENT_COMMAND_EXECUTION_STATUS;
          progress = watch.progress; watch.pretends_progress &= !pretends);
-  return pretends ? answer(&progress, sizeof(progress), bytes, out, bytes_out)
-                  : real.clGetEventInfo(event, what, bytes, out, bytes_out);
+  if (pretends)
+    memcpy(out, &progress, sizeof(progress));
+  return code || pretends ? code : real.clGetEventInfo(event, what, bytes, out, bytes_out);
 }
 
-static void watch_calls(void)
+void clpt_cl_reset(void)
 {
 #define WATCHED(name) .name = watched_##name,
   static const clpi_cl_functions watched = {CLPI_CL_FUNCTIONS(WATCHED)};
-  if (real.clFinish)
-    return;
-  clpt_ok(clpi_cl_load());
-  real = clpi_cl;
-  clpi_cl_use(&watched);
+  if (!real.clFinish) {
+    clpt_ok(clpi_cl_load());
+    real = clpi_cl;
+    clpi_cl_use(&watched);
+  }
+  LOCKED(memset(&watch, 0, sizeof(watch)); memset(&clpt_cl_noted, 0, sizeof(clpt_cl_noted)));
 }

@@ -13,16 +13,10 @@
 #define CLPT_CL_ENUMERATOR(name) CLPT_##name,
 typedef enum clpt_cl_call { CLPI_CL_FUNCTIONS(CLPT_CL_ENUMERATOR) CLPT_CL_CALLS } clpt_cl_call;
 enum { CLPT_CL_ANY = CLPT_CL_CALLS }; /* function whose failure somebody is told */
-#undef CLPT_CL_ENUMERATOR
 
 /** Watches from the first time on. Nothing fails, nothing is pretended, no call was noted. What is
  * alive stays counted. */
 void clpt_cl_reset(void);
-
-/** The calls since clpt_cl_reset, failures included: their names, each with a blank behind it; and
- * how often one was called. */
-const char *clpt_cl_trace(void);
-unsigned long clpt_cl_calls(clpt_cl_call call);
 
 /** As a code: what makes an object gives NULL and leaves the code alone. */
 enum { CLPT_CL_SILENT = -123456 };
@@ -32,24 +26,26 @@ enum { CLPT_CL_SILENT = -123456 };
 void clpt_cl_fail(unsigned call, unsigned long nth, unsigned long count, cl_int code);
 enum { CLPT_CL_ALL = INT_MAX }; /* as `count` */
 
-/** The name of the last call that failed on purpose since clpt_cl_reset; NULL: none did. */
-const char *clpt_cl_failed(void);
-
 /** clGetDeviceInfo says these `bytes` of `value` for `what`, of one device or, for NULL, of all,
  * until clpt_cl_reset; the last of two that speak of the same counts. */
 void clpt_cl_pretend(cl_device_id device, cl_device_info what, const void *value, size_t bytes);
-void clpt_cl_pretend_text(cl_device_id device, cl_device_info what, const char *text);
+#define clpt_cl_pretend_text(device, what, text)                                                   \
+  clpt_cl_pretend(device, what, text, strlen(text) + 1)
 
 /** The next clGetEventInfo that asks how far an event is says `status`, such as that of failed
  * work: what comes of work that really fails is nothing to rely on (PoCL 3.1 crashes). */
 void clpt_cl_pretend_progress(cl_int status);
 
-/** The flags of the last clCreateBuffer and clSVMAlloc, the queue of the last clEnqueueSVMFree. */
-extern struct clpt_cl_last {
-  cl_mem_flags mem_flags;
+/** What was called since clpt_cl_reset, failures included. To be read while nobody calls. */
+enum { CLPT_CL_MOST_TRACE = 8192 };
+extern struct clpt_cl_noted {
+  char trace[CLPT_CL_MOST_TRACE]; /**< names, each with a blank behind it, while they fit */
+  unsigned long calls[CLPT_CL_CALLS];
+  const char *failed;     /**< the last that failed on purpose; NULL: none did */
+  cl_mem_flags mem_flags; /**< of the last clCreateBuffer and clSVMAlloc */
   cl_svm_mem_flags svm_flags;
-  cl_command_queue svm_free_queue;
-} clpt_cl_last;
+  cl_command_queue svm_free_queue; /**< of the last clEnqueueSVMFree */
+} clpt_cl_noted;
 
 /** References that were taken, by create or retain, and not given back; and blocks of shared
  * virtual memory that were not yet freed, or given to a queue to be freed. */
