@@ -16,19 +16,15 @@ cat >"$house_tmp/rows" <<'END'
 lines shared -g -O0
 lines shared -g -O2
 lines shared -g -O2 -fno-pie -no-pie
-lines shared -g -O2 -fomit-frame-pointer
 lines shared -g -O2 -flto
 lines shared -g -O2 -gsplit-dwarf
-lines shared -g -O2 -gdwarf-4
 names shared -g0 -O2
 offsets shared -g0 -O2 -s
-lines inside -g -O0
 lines inside -g -O2 -fno-pie -no-pie
 names inside -g0 -O2
 offsets inside -g0 -O2 -s
 lines static -g -O2 -static
 lines static -g -O2 -static-pie
-names static -g0 -O2 -static
 names static -g0 -O2 -static-pie
 lines loaded -g -O2 -fPIC -shared -Dmain=run
 END
@@ -69,7 +65,7 @@ while read -r known library flags; do
   if [ "$library$clp_libdw" = staticno ] || ! $CC ${CLP_BUILD_FLAGS-} -pthread -Iinclude \
     -I"$top_builddir/include" -o "$program" "$source" $flags $libraries >"$house_tmp/out" 2>&1; then
     case $flags in
-    *-static* | *-flto | *-gsplit-dwarf | *-gdwarf-4) echo "not tried: $flags" ;;
+    *-static* | *-flto | *-gsplit-dwarf) echo "not tried: $flags" ;;
     *) fail "$flags: $(cat "$house_tmp/out")" ;;
     esac
     continue

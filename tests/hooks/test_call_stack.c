@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What clpool/profile.h promises of frames: the walker's stacks. line_profile_pools.c has those of
+/* What clpool/profile.h promises of frames: the walker's stacks. test_line_profile.c has those of
  * the library, which are left out. */
 #include "hooks/call_stack.h"
 #include "support/suite.h"

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* clpool/profile.h on stacks and names that are made up: reports, views, files and host memory that
- * fail. line_profile_pools.c has pools and threads. */
+/* clpool/profile.h, on stacks and names that are made up (reports, views, files and host memory
+ * that fail) and on pools. check-line-profile.sh looks at programs that use the shared library. */
 #include "hooks/line_profile.h"
-#include "support/chance.h"
 #include "support/failmalloc.h"
 #include "support/host_failures.h"
-#include "support/suite.h"
+#include "support/pools.h"
+#include "support/replays.h"
+#include "support/workers.h"
 
+#include <clpool/hook.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { KB = 1024 };
+enum { KB = 1024, PLACES = 8 };
 
 static clp_line_profile *profile;
 static size_t open_sessions;
@@ -251,24 +253,25 @@ START_TEST(stacks_become_lines)
 }
 END_TEST
 
+static const struct {
+  uint64_t bytes;
+  const char *text;
+} sizes[] = {
+    /* The fourth: 1023.999 are still less than 1024. */
+    {1, "1.00B"},
+    {1023, "1023.00B"},
+    {1024, "1.00KB"},
+    {1048575, "1024.00KB"},
+    {1536 << 10, "1.50MB"},
+    {1 << 30, "1.00GB"},
+    {UINT64_C(1) << 40, "1.00TB"},
+    {UINT64_C(1) << 50, "1.00PB"},
+    {UINT64_C(1) << 60, "1.00EB"},
+    {UINT64_MAX, "16.00EB"},
+};
+
 START_TEST(sizes_read_as_cupys)
 {
-  static const struct {
-    uint64_t bytes;
-    const char *text;
-  } sizes[] = {
-      /* The fourth: 1023.999 are still less than 1024. */
-      {1, "1.00B"},
-      {1023, "1023.00B"},
-      {1024, "1.00KB"},
-      {1048575, "1024.00KB"},
-      {1536 << 10, "1.50MB"},
-      {1 << 30, "1.00GB"},
-      {UINT64_C(1) << 40, "1.00TB"},
-      {UINT64_C(1) << 50, "1.00PB"},
-      {UINT64_C(1) << 60, "1.00EB"},
-      {UINT64_MAX, "16.00EB"},
-  };
   char expected[64];
   take(sizes[_i].bytes, 0, 0);
   (void)snprintf(expected, sizeof(expected), "_root (%s, 0.00B)\n", sizes[_i].text);
@@ -314,27 +317,11 @@ static void expect_take(uint64_t id, unsigned at, uint64_t bytes)
   memcpy(model.at_peak, model.now, sizeof(model.now));
 }
 
-/* A request, with another one inside it, as an on_out_of_memory makes them. */
-static void take_with_another_inside(uint64_t id, unsigned outer, unsigned inner, uint64_t bytes)
-{
-  const clp_hook *hook = clp_line_profile_hook(profile);
-  clp_hook_event event = {.mem_size = bytes};
-  uint64_t inner_id = 1 + id % IDS;
-  hook->malloc_preprocess(&event, hook->user_data);
-  enter(stacks[inner]);
-  take(bytes, 0, inner_id);
-  expect_take(inner_id, inner, bytes);
-  enter(stacks[outer]);
-  event.buffer_id = id;
-  hook->malloc_postprocess(&event, hook->user_data);
-  expect_take(id, outer, bytes);
-}
-
 /* Few sizes make peaks of the same height. */
-static void step(clpt_chance *chance, uint64_t sizes)
+static void step(clpt_chance *chance, uint64_t most)
 {
   uint64_t id = 1 + clpt_chance_below(chance, IDS), kind = clpt_chance_below(chance, 1000);
-  uint64_t bytes = clpt_chance_below(chance, sizes);
+  uint64_t bytes = clpt_chance_below(chance, most);
   unsigned at = (unsigned)clpt_chance_below(chance, STACKS);
   enter(stacks[at]);
   if (kind < 450) { /* its release may not have been seen */
@@ -343,10 +330,8 @@ static void step(clpt_chance *chance, uint64_t sizes)
   } else if (kind < 850) {
     release(id);
     expect_release(id);
-  } else if (kind < 900) {
-    take(bytes, 0, 0); /* fails */
   } else if (kind < 999) {
-    take_with_another_inside(id, at, (unsigned)clpt_chance_below(chance, STACKS), bytes);
+    take(bytes, 0, 0); /* fails */
   } else {
     clpt_ok(clp_line_profile_reset(profile));
     memset(&model, 0, sizeof(model));
@@ -501,18 +486,205 @@ START_TEST(a_report_without_host_memory_says_so)
 }
 END_TEST
 
-#define ROWS(table) ((int)(sizeof(table) / sizeof((table)[0])))
+/* --- pools: requests --- */
+
+static clpt_rig rig;
+
+static void setup_device(void)
+{
+  clpt_device_init(&rig.device);
+}
+
+static void start_pool(unsigned max_depth, const clp_pool_options *options)
+{
+  clpt_rig_start_with(&rig, options);
+  clpt_ok(clp_line_profile_create(max_depth, &profile));
+}
+
+static void end_pool(void)
+{
+  teardown();
+  clpt_rig_end(&rig);
+}
+
+/* A pool rounds 1 KB up to 1,087 bytes, 1.06 KB. */
+static const struct {
+  size_t capacity, limit, held, bytes; /* held: bytes of a block; 0: none */
+  clp_status status;
+  const char *sums, *now;
+} requests[] = {
+    {0, 0, 0, KB, CLP_SUCCESS, "_root (1.06KB, 1.06KB)\n", "_root (1.06KB)\n"},
+    {0, 0, KB, KB, CLP_SUCCESS, "_root (1.06KB, 0.00B)\n", "_root (1.06KB)\n"},
+    {0, 0, 0, 0, CLP_SUCCESS, "_root (0.00B, 0.00B)\n", "_root (0.00B)\n"},
+    /* Refused by the device, each time that it is asked, or by the limit. */
+    {KB - 1, 0, 0, KB, CLP_OUT_OF_DEVICE_MEMORY, "_root (1.06KB, 0.00B)\n", "_root (0.00B)\n"},
+    {0, 10, 0, KB, CLP_LIMIT_EXCEEDED, "_root (1.06KB, 0.00B)\n", "_root (0.00B)\n"},
+    /* Served at last: after the held block went back, or with the requested size. */
+    {1087, 0, 100, KB, CLP_SUCCESS, "_root (1.06KB, 1.06KB)\n", "_root (1.06KB)\n"},
+    {KB, 0, 0, KB, CLP_SUCCESS, "_root (1.06KB, 1.00KB)\n", "_root (1.00KB)\n"},
+    {0, KB, 0, KB, CLP_SUCCESS, "_root (1.06KB, 1.00KB)\n", "_root (1.00KB)\n"},
+};
+
+START_TEST(a_request_is_used_once_and_acquires_what_the_device_gives)
+{
+  clp_buffer *buffer;
+  rig.device.ops.alignment = 1;
+  start_pool(1, NULL);
+  if (requests[_i].held)
+    clpt_hold(rig.pool, requests[_i].held, 1);
+  rig.device.capacity = requests[_i].capacity;
+  clpt_ok(clp_pool_set_limit(rig.pool, requests[_i].limit));
+  clpt_ok(clp_hook_push(clp_line_profile_hook(profile)));
+  clp_status status = clp_pool_allocate(rig.pool, requests[_i].bytes, &buffer);
+  ck_assert_int_eq(status, requests[_i].status);
+  writes(print, CLP_VIEW_SUMS, requests[_i].sums);
+  writes(print, CLP_VIEW_NOW, requests[_i].now);
+  clpt_ok(clp_buffer_release(buffer));
+  clpt_ok(clp_hook_pop(clp_line_profile_hook(profile)));
+  writes(print, CLP_VIEW_SUMS, requests[_i].sums);
+  writes(print, CLP_VIEW_NOW, "_root (0.00B)\n");
+  writes(print, CLP_VIEW_PEAK, requests[_i].now);
+}
+END_TEST
+
+/* --- frames: the program's alone --- */
+
+static clpi_call_stack here;
+
+/* Remembers the caller's stack, whose last frame is the caller's. */
+__attribute__((noinline)) static void remember_stack(void)
+{
+  clpi_call_stack_capture(&here, clpi_walk_stack,
+                          __builtin_extract_return_addr(__builtin_return_address(0)));
+}
+
+/* The device, or the callback, takes a buffer from a second pool when it is asked for `call`. */
+static struct {
+  clp_pool *second;
+  clpt_call call;
+} nested;
+
+__attribute__((noinline)) static void take_from_second(clpt_device *device, clpt_call call,
+                                                       size_t bytes)
+{
+  (void)device, (void)bytes;
+  if (call != nested.call)
+    return;
+  nested.call = 0; /* once */
+  clpt_hold(nested.second, 100, 1);
+}
+
+static bool make_room(clp_pool *pool, size_t bytes, void *user_data)
+{
+  (void)pool, (void)bytes, (void)user_data;
+  take_from_second(NULL, CLPT_CALLBACK, 0);
+  return false;
+}
+
+static const clpt_call operations[] = {CLPT_ALLOCATE, CLPT_FREE, CLPT_DRAIN, CLPT_RETURN_CACHED,
+                                       CLPT_CALLBACK};
+
+/* Where memory is short, each of them is called. What they take is one stack, below the test's,
+ * whose last frames are at most those of the operation and the fixtures. */
+START_TEST(between_the_program_and_what_it_gave_the_library_is_no_frame)
+{
+  enum { FIXTURES = 5 };
+  clpt_rig second;
+  clp_buffer *buffer;
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+  options.on_out_of_memory = make_room;
+  start_pool(0, &options);
+  clpt_rig_start(&second);
+  clpt_hold(rig.pool, KB, 1);
+  rig.device.capacity = KB;
+  rig.device.on_call = take_from_second;
+  nested.second = second.pool;
+  nested.call = operations[_i];
+  remember_stack();
+  clpt_ok(clp_hook_push(clp_line_profile_hook(profile)));
+  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_pool_allocate(rig.pool, 2 * KB, &buffer));
+  clpt_ok(clp_hook_pop(clp_line_profile_hook(profile)));
+  ck_assert_int_eq(nested.call, 0);
+  const clpi_call_tree *tree = &profile->stacks;
+  size_t depth = clpi_call_stack_depth(&here);
+  ck_assert_uint_gt(tree->count, 1 + depth);
+  ck_assert_uint_le(tree->count, 1 + depth + FIXTURES);
+  for (uint32_t i = 1; i < tree->count; i++)
+    ck_assert_uint_eq(tree->nodes[i].parent, i - 1);
+  for (size_t i = 0; i < depth - 1; i++)
+    ck_assert_uint_eq(tree->nodes[i + 1].key, clpi_call_stack_frame(&here, i));
+  ck_assert_uint_eq(tree->nodes[tree->count - 1].bytes.used, 103);
+  clpt_rig_end(&second);
+}
+END_TEST
+
+/* --- threads --- */
+
+/* Buffers go from thread to thread: each releases what others allocated. */
+static clp_buffer *_Atomic places[PLACES];
+
+static void exchange_many(clpt_worker *self)
+{
+  clp_buffer *buffer;
+  for (unsigned i = 0; i < self->rounds; i++) {
+    clpt_note_failure(self, "allocate", clp_pool_allocate(rig.pool, KB, &buffer));
+    buffer = atomic_exchange(&places[clpt_chance_below(&self->chance, PLACES)], buffer);
+    clpt_note_failure(self, "release", clp_buffer_release(buffer));
+  }
+}
+
+static void report(clpt_worker *self)
+{
+  for (unsigned i = 0; i < 6; i++) {
+    char *text = written(writers[i % 2], i % 3);
+    if (*text && (strncmp(text, "_root (", 7) == 0) == i % 2)
+      clpt_wrong(self, "no whole report: %s", text);
+    free(text);
+  }
+}
+
+/* A pool's hook sees all threads, and what they hand to each other, while others report. */
+START_TEST(threads)
+{
+  enum { WORKERS = 3 };
+  static const clpt_work work[] = {exchange_many, report, exchange_many, exchange_many};
+  unsigned rounds = clpt_iterations(2000);
+  clpt_workers all;
+  uint64_t left = 0, used = 0;
+  start_pool(0, NULL);
+  clpt_ok(clp_pool_add_hook(rig.pool, clp_line_profile_hook(profile)));
+  clpt_workers_start(&all, WORKERS + 1, work, 4, rounds, NULL);
+  clpt_workers_join(&all);
+  const uint64_t bytes = clpt_bin_bytes(KB);
+  for (size_t i = 0; i < PLACES; i++)
+    left += places[i] ? bytes : 0;
+  ck_assert_uint_gt(left, 0);
+  ck_assert_uint_eq(profile->stacks.in_use, left);
+  for (uint32_t i = 0; i < profile->stacks.count; i++)
+    used += profile->stacks.nodes[i].bytes.used;
+  ck_assert_uint_eq(used, WORKERS * rounds * bytes);
+  for (size_t i = 0; i < PLACES; i++)
+    clpt_ok(clp_buffer_release(atomic_exchange(&places[i], NULL)));
+  writes(print, CLP_VIEW_NOW, "_root (0.00B)\n");
+  clpt_ok(clp_pool_remove_hook(rig.pool, clp_line_profile_hook(profile)));
+}
+END_TEST
 
 CLPT_MAIN("line profile", clpt_run)
 {
   TCase *tests = clpt_case(suite, "made-up stacks");
   tcase_add_checked_fixture(tests, setup, teardown);
-  tcase_add_loop_test(tests, stacks_become_lines, 0, ROWS(reports));
-  tcase_add_loop_test(tests, sizes_read_as_cupys, 0, 10);
+  clpt_add_table(tests, stacks_become_lines, reports);
+  clpt_add_table(tests, sizes_read_as_cupys, sizes);
   tcase_add_loop_test(tests, random_programs_are_as_the_model, 0, 20);
-  tcase_add_loop_test(tests, a_file_that_takes_no_more_is_told, 0, ROWS(writers));
+  clpt_add_table(tests, a_file_that_takes_no_more_is_told, writers);
   tcase_add_test(tests, a_profile_without_host_memory_is_not_made);
   tcase_add_test(tests, what_was_not_recorded_is_told);
   tcase_add_test(tests, a_request_without_host_memory_loses_nothing);
-  tcase_add_loop_test(tests, a_report_without_host_memory_says_so, 0, ROWS(writers));
+  clpt_add_table(tests, a_report_without_host_memory_says_so, writers);
+  tests = clpt_case(suite, "pools");
+  tcase_add_checked_fixture(tests, setup_device, end_pool);
+  clpt_add_table(tests, a_request_is_used_once_and_acquires_what_the_device_gives, requests);
+  clpt_add_table(tests, between_the_program_and_what_it_gave_the_library_is_no_frame, operations);
+  tcase_add_test(tests, threads);
 }

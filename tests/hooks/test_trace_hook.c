@@ -235,67 +235,52 @@ END_TEST
  * that a trace without names has not. It is cut before the letter that would pass the 64 bytes. */
 START_TEST(rows_have_the_names_of_pools)
 {
+  enum { BEFORE_THE_HOOK, BEFORE_A_ROW, TOO_LATE };
   static const char name[] = "0,\"a \"\"b\"\", \xc3\xa9 "
                              "01234567890123456789012345678901234567890123456789012\"";
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
   clp_pool *named = NULL;
-  const bool has_names = _i < 2;
   options.name =
       "a \"b\",\n\xc3\xa9 01234567890123456789012345678901234567890123456789012\xc3\xa9 more";
   clpt_ok(clp_trace_hook_destroy(hook));
   close(file);
-  if (_i == 0)
-    clpt_ok(clp_pool_create(rig.allocator, &options, &named));
-  start(NULL);
-  clpt_ok(clp_trace_hook_flush(hook));
-  if (_i == 1)
-    clpt_ok(clp_pool_create(rig.allocator, &options, &named));
-  clpt_ok(clp_hook_push(hook));
-  clpt_hold(rig.pool, 0, 1);
-  if (_i == 2)
-    clpt_ok(clp_pool_create(rig.allocator, &options, &named));
+  for (int at = BEFORE_THE_HOOK; at <= TOO_LATE; at++) {
+    if (at == BEFORE_A_ROW)
+      start(NULL);
+    if (at == TOO_LATE)
+      clpt_ok(clp_hook_push(hook));
+    if (at == TOO_LATE)
+      clpt_hold(rig.pool, 0, 1);
+    if (at == _i)
+      clpt_ok(clp_pool_create(rig.allocator, &options, &named));
+  }
   clpt_hold(named, 0, 1);
   clpt_ok(clp_hook_pop(hook));
   clpt_ok(clp_trace_hook_destroy(hook));
   char *text = text_of_file(), *at = strchr(text, '\n') + 1;
-  ck_assert_int_eq(
-      strncmp(text, has_names ? "Thread,Time,Action,Pointer,Size,Stream,Pool\n" : CLPT_HEADER,
-              (size_t)(at - text)),
-      0);
+  ck_assert((strncmp(text, CLPT_HEADER, strlen(CLPT_HEADER)) == 0) == (_i == TOO_LATE));
   for (int i = 0; i < 4; i++)
-    row(&at, i % 2 ? "free" : "allocate", 0, 0, !has_names ? "0" : i < 2 ? "0," : name);
+    row(&at, i % 2 ? "free" : "allocate", 0, 0, _i == TOO_LATE ? "0" : i < 2 ? "0," : name);
   ck_assert_str_eq(at, "");
   free(text);
   clp_pool_release(named);
 }
 END_TEST
 
-/* Allocates until rows would fill the buffer of a trace more than once. */
-static int use_as_child(void)
-{
-  static clpt_rig own;
-  clpt_rig_start(&own);
-  for (int i = 0; i < 4000; i++) {
-    clp_buffer *buffer;
-    if (clp_pool_allocate(own.pool, 100, &buffer) || clp_buffer_release(buffer))
-      return 1;
-  }
-  if (clp_hook_pop(hook) || clp_trace_hook_flush(hook) || clp_trace_hook_destroy(hook))
-    return 2;
-  return 0;
-}
-
-/* Its copy of the trace has the parent's file, and its buffer. */
+/* Its copy of the trace has the parent's file, and its buffer, which rows would fill. */
 START_TEST(the_child_of_a_fork_writes_no_rows)
 {
   int status = -1;
-  clpt_ok(clp_hook_push(hook));
   pid_t child = fork();
-  if (child == 0)
-    _exit(use_as_child());
+  for (int i = 0; i < 4000 && !child; i++) {
+    clp_hook_event event = {.pool = rig.pool, .size = 100, .memory = 1, .buffer_id = 1};
+    hook->malloc_postprocess(&event, hook->user_data);
+    hook->free_preprocess(&event, hook->user_data);
+  }
+  if (!child)
+    _exit(clp_trace_hook_flush(hook) || clp_trace_hook_destroy(hook));
   ck_assert_int_eq(waitpid(child, &status, 0), child);
   ck_assert_int_eq(status, 0);
-  clpt_ok(clp_hook_pop(hook));
   clpt_ok(clp_trace_hook_destroy(hook));
   file_has("", "");
 }
