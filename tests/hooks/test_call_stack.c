@@ -89,15 +89,6 @@ __attribute__((noinline)) static void compare_walks(clpt_worker *self)
 
 __attribute__((noinline)) static void descend(clpt_worker *self, unsigned calls); /* NOLINT */
 
-__attribute__((noinline)) static void descend_by_another_way(clpt_worker *self, /* NOLINT */
-                                                             unsigned calls)
-{
-  char room[400];
-  __asm__ volatile("" : : "r"(room) : "memory");
-  descend(self, calls);
-  AND_STAY;
-}
-
 __attribute__((noinline)) static void descend_with_room(clpt_worker *self, /* NOLINT */
                                                         unsigned calls)
 {
@@ -109,13 +100,10 @@ __attribute__((noinline)) static void descend_with_room(clpt_worker *self, /* NO
 
 static void descend(clpt_worker *self, unsigned calls) /* NOLINT: that is the test */
 {
-  const uint64_t way = clpt_chance_below(&self->chance, 16);
   if (calls == 0)
     compare_walks(self);
-  else if (way < 2)
+  else if (clpt_chance_below(&self->chance, 8) == 0)
     descend_with_room(self, calls - 1);
-  else if (way < 9)
-    descend_by_another_way(self, calls - 1);
   else
     descend(self, calls - 1);
   AND_STAY;

@@ -21,6 +21,7 @@ static void setup(void)
   file = tmpfile();
   ck_assert_ptr_nonnull(file);
   clpt_ok(clp_debug_print_hook_create(file, &hook));
+  ck_assert_str_eq(hook->name, "debug_print");
 }
 
 static void teardown(void)
@@ -63,26 +64,6 @@ START_TEST(each_postprocess_is_a_line)
 }
 END_TEST
 
-/* One of them to a file that takes nothing, which does no harm. */
-START_TEST(several_have_names_of_their_own)
-{
-  FILE *full = fopen("/dev/full", "w");
-  clp_hook *other;
-  ck_assert_ptr_nonnull(full);
-  clpt_ok(clp_debug_print_hook_create(full, &other));
-  ck_assert_str_eq(hook->name, "debug_print");
-  clpt_ok(clp_hook_push(hook));
-  clpt_fails(CLP_BUSY, clp_hook_push(other));
-  other->name = "another";
-  clpt_ok(clp_hook_push(other));
-  clpt_hold(rig.pool, 100, 10);
-  clpt_ok(clp_hook_pop(hook));
-  clpt_ok(clp_hook_pop(other));
-  clp_debug_print_hook_destroy(other);
-  (void)fclose(full);
-}
-END_TEST
-
 static void hold_some(clpt_worker *self)
 {
   for (unsigned i = 0; i < self->rounds; i++) {
@@ -119,6 +100,5 @@ CLPT_MAIN("debug print", clpt_run)
   TCase *tests = clpt_case(suite, "debug print");
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_test(tests, each_postprocess_is_a_line);
-  tcase_add_test(tests, several_have_names_of_their_own);
   tcase_add_test(tests, lines_of_several_threads_stay_whole);
 }
