@@ -242,10 +242,10 @@ START_TEST(rows_have_the_names_of_pools)
   for (int at = BEFORE_THE_HOOK; at <= TOO_LATE; at++) {
     if (at == BEFORE_A_ROW)
       start(NULL);
-    if (at == TOO_LATE)
+    if (at == TOO_LATE) {
       clpt_ok(clp_hook_push(hook));
-    if (at == TOO_LATE)
       clpt_hold(rig.pool, 0, 1);
+    }
     if (at == _i)
       clpt_ok(clp_pool_create(rig.allocator, &options, &named));
   }
@@ -285,25 +285,22 @@ END_TEST
 
 enum { LIVE = 200 };
 
-/* Buffers that threads hand to each other. */
-static struct {
-  clp_pool *pool;
-  clp_hook *pushed; /* by every other thread; NULL: it is the pool's */
-  _Atomic(clp_buffer *) places[LIVE];
-} with;
+/* Buffers that threads hand to each other, and the hook of every other thread; NULL: the pool's. */
+static _Atomic(clp_buffer *) handed[LIVE];
+static clp_hook *pushed;
 
 static void trade(clpt_worker *self)
 {
-  if (with.pushed && self->number % 2 == 0)
-    clpt_note_failure(self, "push", clp_hook_push(with.pushed));
+  if (pushed && self->number % 2 == 0)
+    clpt_note_failure(self, "push", clp_hook_push(pushed));
   for (unsigned i = 0; i < self->rounds; i++) {
     clp_buffer *buffer = NULL;
     size_t size = clpt_chance_below(&self->chance, (uint64_t)1 << (i % 20));
-    clpt_note_failure(self, "allocate", clp_pool_allocate(with.pool, size, &buffer));
-    buffer = atomic_exchange(&with.places[clpt_chance_below(&self->chance, LIVE)], buffer);
+    clpt_note_failure(self, "allocate", clp_pool_allocate(rig.pool, size, &buffer));
+    buffer = atomic_exchange(&handed[clpt_chance_below(&self->chance, LIVE)], buffer);
     clpt_note_failure(self, "release", clp_buffer_release(buffer));
     if (i % 200 == 0)
-      (void)clp_pool_free_held(with.pool);
+      (void)clp_pool_free_held(rig.pool);
   }
 }
 
@@ -312,26 +309,24 @@ static void trade(clpt_worker *self)
 START_TEST(what_was_written_can_be_replayed)
 {
   static const clpt_work work[] = {trade};
-  clp_allocator *allocator = clpt_simulated(0);
   clpt_workers workers;
-  with.pool = clpt_pool(allocator);
-  with.pushed = _i == 2 ? hook : NULL;
-  if (_i < 2)
-    clpt_ok(clp_pool_add_hook(with.pool, hook));
+  pushed = _i == 2 ? hook : NULL;
+  if (!pushed)
+    clpt_ok(clp_pool_add_hook(rig.pool, hook));
   clpt_workers_start(&workers, _i ? 6 : 1, work, 1, clpt_iterations(8000), NULL);
   clpt_workers_join(&workers);
-  clp_pool_stats stats = clpt_stats(with.pool);
+  clp_pool_stats stats = clpt_stats(rig.pool);
   for (size_t i = 0; i < LIVE; i++)
-    clpt_ok(clp_buffer_release(atomic_exchange(&with.places[i], NULL)));
-  clp_pool_release(with.pool);
+    clpt_ok(clp_buffer_release(atomic_exchange(&handed[i], NULL)));
+  if (!pushed)
+    clpt_ok(clp_pool_remove_hook(rig.pool, hook));
   clpt_ok(clp_trace_hook_destroy(hook));
   trace_replay_result result = replay();
-  ck_assert_uint_eq(result.allocations, stats.allocations / (_i == 2 ? 2 : 1));
-  if (_i < 2)
+  ck_assert_uint_eq(result.allocations, stats.allocations / (pushed ? 2 : 1));
+  if (!pushed)
     ck_assert_uint_eq(result.frees, result.allocations);
   if (_i == 0)
     ck_assert_uint_eq(result.peak_active_bytes, stats.peak_active_bytes);
-  clp_allocator_release(allocator);
 }
 END_TEST
 

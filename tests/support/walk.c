@@ -74,20 +74,13 @@ UNSEEN int main(void)
   require(clp_pool_create(arena, NULL, &carving));
   clp_buffer_release(allocate(plain, "a miss: the first allocation of a pool"));
   allocate_and_release(plain);
-  clp_buffer *hit = allocate(plain, "a hit: the thread has released such a block before");
+  (void)allocate(plain, "a hit: the thread has released such a block before");
   if (pthread_create(&other, NULL, allocate_and_release, plain) || pthread_join(other, NULL))
     return 1;
-  clp_buffer *taken = allocate(plain, "a take-over: another thread has released it");
+  (void)allocate(plain, "a take-over: another thread has released it");
   begin("statistics");
   require(clp_pool_get_stats(plain, &stats));
-  clp_buffer *first = allocate(carving, NULL);
-  clp_buffer *carved = allocate(carving, "a carve: an arena has room, memory is an address");
-  clp_buffer *const all[] = {hit, taken, first, carved};
-  for (int i = 0; i < 4; i++)
-    clp_buffer_release(all[i]);
-  clp_pool_release(plain);
-  clp_pool_release(carving);
-  clp_allocator_release(arena);
-  clp_allocator_release(host);
+  (void)allocate(carving, NULL);
+  (void)allocate(carving, "a carve: an arena has room, memory is an address");
   return 0;
 }
