@@ -271,11 +271,10 @@ static void use_the_parents_pool_and_another(void)
 static void end_both_pools(void)
 {
   end_pool();
-  pool = older_pool;
-  device = older_device;
   for (int i = 0; i < 2; i++)
     clpt_ok(clp_buffer_release(buffers[i]));
-  end_pool();
+  clp_pool_release(older_pool);
+  clp_allocator_release(older_device);
 }
 
 static void fork_again(void)
