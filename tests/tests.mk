@@ -174,8 +174,6 @@ check_PROGRAMS += \
 	tests/hostile/test_inherited
 
 tests_hooks_test_line_profile_LDFLAGS = $(failmalloc_link_flags)
-tests_hooks_test_line_profile_SOURCES = \
-	tests/hooks/test_line_profile.c tests/hooks/line_profile_pools.c
 endif
 
 AM_TESTS_ENVIRONMENT += CLP_SANITIZER_FLAGS='$(SANITIZER_CFLAGS)'; export CLP_SANITIZER_FLAGS; \

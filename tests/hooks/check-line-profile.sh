@@ -16,34 +16,17 @@ cat >"$house_tmp/rows" <<'END'
 lines shared -g -O0
 lines shared -g -O2
 lines shared -g -O2 -fno-pie -no-pie
-lines shared -g -O2 -fomit-frame-pointer
 lines shared -g -O2 -flto
 lines shared -g -O2 -gsplit-dwarf
-lines shared -g -O2 -gdwarf-4
 names shared -g0 -O2
 offsets shared -g0 -O2 -s
-lines inside -g -O0
 lines inside -g -O2 -fno-pie -no-pie
 names inside -g0 -O2
 offsets inside -g0 -O2 -s
 lines static -g -O2 -static
 lines static -g -O2 -static-pie
-names static -g0 -O2 -static
 names static -g0 -O2 -static-pie
-lines loaded -g -O2 -fPIC -shared -Dmain=run
 END
-cat >"$house_tmp/load.c" <<'END'
-#include <dlfcn.h>
-int main(int count, char **arguments)
-{
-  void *part = dlopen(arguments[1], RTLD_NOW);
-  int (*run)(int, char **) = part ? (int (*)(int, char **))dlsym(part, "run") : 0;
-  int code = run ? run(count - 1, arguments + 1) : 1;
-  return code;
-}
-END
-# shellcheck disable=SC2086 # lists of words
-$CC ${CLP_BUILD_FLAGS-} -g0 -O0 -o "$house_tmp/load" "$house_tmp/load.c" -ldl
 
 # The marks of the source are its lines; a sanitizer has a frame of its own in each thread.
 awk -v file="$source" 'match($0, /@[a-z0-9]+/) {
@@ -60,7 +43,7 @@ alone=
 checks=0
 while read -r known library flags; do
   case $library in
-  shared | loaded) libraries="-L$folder -lclpool" ;;
+  shared) libraries="-L$folder -lclpool" ;;
   inside) libraries="$folder/libclpool-internal.a ${LIBDW_LIBS-}" ;;
   static) libraries="$folder/libclpool-internal.a -ldw -lelf -lz -lbz2 -llzma" ;;
   esac
@@ -69,22 +52,19 @@ while read -r known library flags; do
   if [ "$library$clp_libdw" = staticno ] || ! $CC ${CLP_BUILD_FLAGS-} -pthread -Iinclude \
     -I"$top_builddir/include" -o "$program" "$source" $flags $libraries >"$house_tmp/out" 2>&1; then
     case $flags in
-    *-static* | *-flto | *-gsplit-dwarf | *-gdwarf-4) echo "not tried: $flags" ;;
+    *-static* | *-flto | *-gsplit-dwarf) echo "not tried: $flags" ;;
     *) fail "$flags: $(cat "$house_tmp/out")" ;;
     esac
     continue
   fi
   [ "$clp_libdw" = yes ] || known=offsets
-  edit='' loader=''
-  [ "$library" != loaded ] || edit='s/^@main:main/load+:main;@main:run/;' loader=$house_tmp/load
+  edit=''
   case $known in
   names) edit='s/@[a-z0-9]*:/profiled+:/g; s/;[^;]*temporary//' ;;
-  offsets)
-    edit="$edit s/@[a-z0-9]*:[a-z_]*/profiled+/g; s/load+:main/load+/; s/;[^;]*\( [0-9]*\)\$/\1/"
-    ;;
+  offsets) edit='s/@[a-z0-9]*:[a-z_]*/profiled+/g; s/;[^;]*\( [0-9]*\)$/\1/' ;;
   esac
   sed -e "$edit" -f "$house_tmp/marks" "$house_tmp/stacks" >"$house_tmp/expected"
-  $loader "$program" $alone >"$house_tmp/out" 2>&1 || fail "$flags: $(cat "$house_tmp/out")"
+  "$program" $alone >"$house_tmp/out" 2>&1 || fail "$flags: $(cat "$house_tmp/out")"
   sed 's/+0x[0-9a-f]*/+/g' "$house_tmp/out" | diff "$house_tmp/expected" - ||
     fail "$library $flags: not the profile that it must be"
   checks=$((checks + 1))

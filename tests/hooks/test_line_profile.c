@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* clpool/profile.h on stacks and names that are made up: reports, views, files and host memory that
- * fail. line_profile_pools.c has pools and threads. */
+/* clpool/profile.h, on stacks and names that are made up (reports, views, files and host memory
+ * that fail) and on pools. check-line-profile.sh looks at programs that use the shared library. */
 #include "hooks/line_profile.h"
-#include "support/chance.h"
 #include "support/failmalloc.h"
 #include "support/host_failures.h"
-#include "support/suite.h"
+#include "support/pools.h"
+#include "support/replays.h"
+#include "support/workers.h"
 
+#include <clpool/hook.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { KB = 1024 };
+enum { KB = 1024, PLACES = 8 };
 
 static clp_line_profile *profile;
 static size_t open_sessions;
@@ -19,8 +21,7 @@ static size_t open_sessions;
 /* --- stacks and names --- */
 
 /* The stack: addresses, outermost first, up to a 0. */
-enum { DEEP = 1000 };
-static uintptr_t stack[DEEP + 1];
+static uintptr_t stack[64];
 
 static void enter(const uintptr_t *addresses)
 {
@@ -59,20 +60,18 @@ static const struct {
     {FUNCTION_ALONE, {.function = "step", .object = "libx.so.1", .offset = 0x1f}},
 };
 
-/* Without Check's assertions, which need host memory: tests take that away. */
 static clp_status show(void *session, uintptr_t address, clpi_symbol_visitor *visitor,
                        void *argument)
 {
   const clpi_symbol plain = {"p.c", (int)address, "f", "p", address};
   clp_status status = CLP_SUCCESS;
-  bool is_known = false;
   (void)session;
+  if (address < START)
+    return visitor(&plain, argument);
   for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !status; i++)
-    if (names[i].address == address) {
-      is_known = true;
+    if (names[i].address == address)
       status = visitor(&names[i].symbol, argument);
-    }
-  return is_known ? status : visitor(&plain, argument);
+  return status;
 }
 
 static clp_status open_session(void **session)
@@ -147,6 +146,7 @@ static clp_status fold(clp_line_profile_view view, FILE *file)
 }
 
 typedef clp_status writer(clp_line_profile_view view, FILE *file);
+static writer *const writers[] = {print, fold};
 
 /* For free(). */
 static char *written(writer *write, clp_line_profile_view view)
@@ -197,23 +197,19 @@ static const struct {
      "      p.c:5:f (3.00B, 4.00B)\n"
      "  p.c:1:f (16.00B, 0.00B)\n",
      "p.c:7:f;p.c:1:f 8\np.c:7:f;p.c:1:f;p.c:5:f 3\np.c:1:f 16\n"},
-    /* Recursion, and no bytes. */
-    {0,
-     {{0, 0, {1, 1}}},
-     "_root (0.00B, 0.00B)\n  p.c:1:f (0.00B, 0.00B)\n    p.c:1:f (0.00B, 0.00B)\n",
-     ""},
     /* A stack without frames is the root's. */
     {0, {{KB, KB, {0}}}, "_root (1.00KB, 1.00KB)\n", "_root 1024\n"},
     /* What starts a program or a thread is left out, but not within the program; inlined calls are
-     * frames; of a frame as much is told as is known. */
-    {0,
-     {{1, 1, {START, LIBC, LIBC, MAIN, AXPY}}, {2, 0, {LIBC, 9}}},
+     * frames. Both count in the depth; what lies deeper counts in the last line. */
+    {5,
+     {{1, 1, {START, LIBC, LIBC, MAIN, AXPY, 9, 8}}, {2, 0, {LIBC, 9}}},
      "_root (3.00B, 1.00B)\n"
      "  a.c:3:main (1.00B, 1.00B)\n"
      "    a.c:4:axpy (1.00B, 1.00B)\n"
      "      a.h:5:inlined (1.00B, 1.00B)\n"
+     "        p.c:9:f (1.00B, 1.00B)\n"
      "  p.c:9:f (2.00B, 0.00B)\n",
-     "a.c:3:main;a.c:4:axpy;a.h:5:inlined 1\np.c:9:f 2\n"},
+     "a.c:3:main;a.c:4:axpy;a.h:5:inlined;p.c:9:f 1\np.c:9:f 2\n"},
     {0,
      {{1, 0, {MAIN, LIBC, FUNCTION_ALONE, FILE_ALONE}}},
      "_root (1.00B, 0.00B)\n"
@@ -229,21 +225,7 @@ static const struct {
      "  \\x1b[2J\\x0a\xc3\xa9.c:1:f\\xc2\\x9b (1.00B, 0.00B)\n"
      "    c++/a;b.cc:1:operator() (1.00B, 0.00B)\n",
      "\\x1b[2J\\x0a\xc3\xa9.c:1:f\\xc2\\x9b;c++/a:b.cc:1:operator() 1\n"},
-    /* The depth counts the root and inlined calls, not what starts the program; what lies deeper
-     * counts in the last line. */
     {1, {{KB, KB, {MAIN, AXPY, 9}}}, "_root (1.00KB, 1.00KB)\n", "_root 1024\n"},
-    {3,
-     {{1, 0, {START, LIBC, LIBC, LIBC, MAIN, AXPY, 9}}},
-     "_root (1.00B, 0.00B)\n  a.c:3:main (1.00B, 0.00B)\n    a.c:4:axpy (1.00B, 0.00B)\n",
-     "a.c:3:main;a.c:4:axpy 1\n"},
-    {5,
-     {{1, 0, {START, LIBC, MAIN, AXPY, 9, 8}}},
-     "_root (1.00B, 0.00B)\n"
-     "  a.c:3:main (1.00B, 0.00B)\n"
-     "    a.c:4:axpy (1.00B, 0.00B)\n"
-     "      a.h:5:inlined (1.00B, 0.00B)\n"
-     "        p.c:9:f (1.00B, 0.00B)\n",
-     "a.c:3:main;a.c:4:axpy;a.h:5:inlined;p.c:9:f 1\n"},
 };
 
 START_TEST(stacks_become_lines)
@@ -262,61 +244,29 @@ START_TEST(stacks_become_lines)
 }
 END_TEST
 
+static const struct {
+  uint64_t bytes;
+  const char *text;
+} sizes[] = {
+    /* The fourth: 1023.999 are still less than 1024. */
+    {1, "1.00B"},
+    {1023, "1023.00B"},
+    {1024, "1.00KB"},
+    {1048575, "1024.00KB"},
+    {1536 << 10, "1.50MB"},
+    {1 << 30, "1.00GB"},
+    {UINT64_C(1) << 40, "1.00TB"},
+    {UINT64_C(1) << 50, "1.00PB"},
+    {UINT64_C(1) << 60, "1.00EB"},
+    {UINT64_MAX, "16.00EB"},
+};
+
 START_TEST(sizes_read_as_cupys)
 {
-  static const struct {
-    uint64_t bytes;
-    const char *text;
-  } sizes[] = {
-      {1, "1.00B"},
-      {1023, "1023.00B"},
-      {1024, "1.00KB"},
-      {1536, "1.50KB"},
-      {1048575, "1024.00KB"}, /* 1023.999: still less than 1024 */
-      {1048576, "1.00MB"},
-      {1073741824, "1.00GB"},
-      {UINT64_C(1) << 40, "1.00TB"},
-      {UINT64_C(1) << 50, "1.00PB"},
-      {UINT64_C(1) << 60, "1.00EB"},
-      {UINT64_MAX, "16.00EB"},
-  };
-  for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-    char expected[64];
-    clpt_ok(clp_line_profile_reset(profile));
-    take(sizes[i].bytes, 0, 0);
-    (void)snprintf(expected, sizeof(expected), "_root (%s, 0.00B)\n", sizes[i].text);
-    writes(print, CLP_VIEW_SUMS, expected);
-  }
-}
-END_TEST
-
-START_TEST(of_a_stack_too_deep_the_outermost_frames_count)
-{
-  for (size_t i = 0; i < DEEP; i++)
-    stack[i] = 1000 + i;
-  take(1, 0, 0);
-  char *text = written(print, CLP_VIEW_SUMS);
-  ck_assert_ptr_nonnull(strstr(text, "  p.c:1000:f (1.00B, 0.00B)\n"));
-  ck_assert_ptr_nonnull(strstr(text, "p.c:1255:f (1.00B, 0.00B)\n"));
-  ck_assert_ptr_null(strstr(text, "p.c:1256:f"));
-  free(text);
-}
-END_TEST
-
-/* --- views --- */
-
-START_TEST(a_view_shows_the_lines_that_have_bytes_in_use)
-{
-  AT(1, 2);
-  take(KB, KB, 20);
-  AT(1, 3);
-  take(2 * KB, 0, 30);
-  release(20);
-  AT(1);
-  take(512, 512, 10);
-  writes(print, CLP_VIEW_NOW, "_root (2.50KB)\n  p.c:1:f (2.50KB)\n    p.c:3:f (2.00KB)\n");
-  writes(print, CLP_VIEW_PEAK,
-         "_root (3.00KB)\n  p.c:1:f (3.00KB)\n    p.c:2:f (1.00KB)\n    p.c:3:f (2.00KB)\n");
+  char expected[64];
+  take(sizes[_i].bytes, 0, 0);
+  (void)snprintf(expected, sizeof(expected), "_root (%s, 0.00B)\n", sizes[_i].text);
+  writes(print, CLP_VIEW_SUMS, expected);
 }
 END_TEST
 
@@ -358,27 +308,11 @@ static void expect_take(uint64_t id, unsigned at, uint64_t bytes)
   memcpy(model.at_peak, model.now, sizeof(model.now));
 }
 
-/* A request, with another one inside it, as an on_out_of_memory makes them. */
-static void take_with_another_inside(uint64_t id, unsigned outer, unsigned inner, uint64_t bytes)
-{
-  const clp_hook *hook = clp_line_profile_hook(profile);
-  clp_hook_event event = {.mem_size = bytes};
-  uint64_t inner_id = 1 + id % IDS;
-  hook->malloc_preprocess(&event, hook->user_data);
-  enter(stacks[inner]);
-  take(bytes, 0, inner_id);
-  expect_take(inner_id, inner, bytes);
-  enter(stacks[outer]);
-  event.buffer_id = id;
-  hook->malloc_postprocess(&event, hook->user_data);
-  expect_take(id, outer, bytes);
-}
-
 /* Few sizes make peaks of the same height. */
-static void step(clpt_chance *chance, uint64_t sizes)
+static void step(clpt_chance *chance, uint64_t most)
 {
   uint64_t id = 1 + clpt_chance_below(chance, IDS), kind = clpt_chance_below(chance, 1000);
-  uint64_t bytes = clpt_chance_below(chance, sizes);
+  uint64_t bytes = clpt_chance_below(chance, most);
   unsigned at = (unsigned)clpt_chance_below(chance, STACKS);
   enter(stacks[at]);
   if (kind < 450) { /* its release may not have been seen */
@@ -387,10 +321,8 @@ static void step(clpt_chance *chance, uint64_t sizes)
   } else if (kind < 850) {
     release(id);
     expect_release(id);
-  } else if (kind < 900) {
-    take(bytes, 0, 0); /* fails */
   } else if (kind < 999) {
-    take_with_another_inside(id, at, (unsigned)clpt_chance_below(chance, STACKS), bytes);
+    take(bytes, 0, 0); /* fails */
   } else {
     clpt_ok(clp_line_profile_reset(profile));
     memset(&model, 0, sizeof(model));
@@ -416,6 +348,9 @@ START_TEST(random_programs_are_as_the_model)
 {
   clpt_chance chance = clpt_chance_seed((unsigned)_i);
   memset(&model, 0, sizeof(model));
+  for (uintptr_t i = 0; i < 63; i++) /* fills the first table */
+    stack[i] = 20 + i;
+  take(0, 0, 0);
   for (unsigned i = 0; i < STEPS; i++) {
     step(&chance, _i % 2 ? 1000 : 3);
     if (clpt_chance_below(&chance, 8))
@@ -426,38 +361,24 @@ START_TEST(random_programs_are_as_the_model)
 }
 END_TEST
 
-/* --- files --- */
-
-static writer *const writers[] = {print, fold};
-
-/* Wherever in a report it is full, at the flush or before; or it is only read. */
+/* Wherever in a report it is full, at the flush or before. */
 START_TEST(a_file_that_takes_no_more_is_told)
 {
-  static const struct {
-    const char *path, *mode;
-    int code;
-  } files[] = {{"/dev/full", "w", ENOSPC}, {"/dev/null", "r", EBADF}};
+  char room[128];
   AT(1, 2);
   take(1, 0, 0);
-  for (int i = 0; i < 2; i++) {
-    FILE *file = fopen(files[i].path, files[i].mode);
-    ck_assert_ptr_nonnull(file);
+  char *text = written(writers[_i], CLP_VIEW_SUMS);
+  for (size_t bytes = 0; bytes < strlen(text); bytes++) {
+    FILE *file = bytes ? fmemopen(room, bytes, "w") : fopen("/dev/full", "w");
+    if (bytes)
+      setvbuf(file, NULL, _IONBF, 0);
     clpt_fails(CLP_IO_ERROR, writers[_i](CLP_VIEW_SUMS, file));
-    ck_assert_int_eq(clp_last_error()->native_code, files[i].code);
-    fclose(file);
-  }
-  char *text = written(writers[_i], CLP_VIEW_SUMS), room[256];
-  for (size_t bytes = 1; bytes < strlen(text); bytes++) {
-    FILE *file = fmemopen(room, bytes, "w");
-    setvbuf(file, NULL, _IONBF, 0);
-    clpt_fails(CLP_IO_ERROR, writers[_i](CLP_VIEW_SUMS, file));
+    ck_assert_int_eq(clp_last_error()->native_code, ENOSPC);
     fclose(file);
   }
   free(text);
 }
 END_TEST
-
-/* --- host memory --- */
 
 START_TEST(a_profile_without_host_memory_is_not_made)
 {
@@ -470,20 +391,7 @@ START_TEST(a_profile_without_host_memory_is_not_made)
       clp_line_profile_destroy(made);
     clpt_host_check(&each, status);
     ck_assert(!status || !made);
-    ck_assert_int_eq(clpt_host_live(), 0);
   }
-}
-END_TEST
-
-START_TEST(a_stack_that_is_known_needs_no_host_memory)
-{
-  AT(1, 2, 3);
-  take(1, 1, 0);
-  clpt_host_start(CLPT_HOST_COUNTS, 0);
-  for (unsigned i = 0; i < 1000; i++)
-    take(1, 1, 0);
-  ck_assert_uint_eq(clpt_host_stop(), 0);
-  writes(fold, CLP_VIEW_SUMS, "p.c:1:f;p.c:2:f;p.c:3:f 1001\n");
 }
 END_TEST
 
@@ -509,36 +417,6 @@ START_TEST(what_was_not_recorded_is_told)
   writes(fold, CLP_VIEW_PEAK, "_unrecorded 1024\n");
   clpt_ok(clp_line_profile_reset(profile));
   writes(print, CLP_VIEW_SUMS, "_root (0.00B, 0.00B)\n");
-}
-END_TEST
-
-/* Each allocation fails in turn: the bytes are the stack's or unrecorded, in use or not, and what
- * was there stays. */
-START_TEST(a_request_without_host_memory_loses_nothing)
-{
-  const char *const sums[] = {"p.c:1:f 5\np.c:1:f;p.c:2:f 7\n", "p.c:1:f 5\n_unrecorded 7\n"};
-  bool has_failed = true;
-  for (unsigned long nth = 0; has_failed; nth++) {
-    teardown();
-    setup();
-    AT(1);
-    take(5, 0, 1);
-    for (size_t i = 0; i < 62; i++) /* fills the first table */
-      stack[i] = i + 2;
-    stack[62] = 0;
-    take(0, 0, 0);
-    AT(1, 2);
-    clpt_host_start(CLPT_HOST_FAILS_ONCE, nth);
-    take(7, 0, 2);
-    clpt_host_stop();
-    has_failed = clpt_host_failed();
-    char *text = written(fold, CLP_VIEW_SUMS), *now = written(fold, CLP_VIEW_NOW);
-    ck_assert(strcmp(text, sums[0]) == 0 || (has_failed && strcmp(text, sums[1]) == 0));
-    ck_assert(strcmp(now, text) == 0 || (has_failed && strcmp(now, "p.c:1:f 5\n") == 0));
-    free(text);
-    free(now);
-    ck_assert(has_failed || nth >= 2);
-  }
 }
 END_TEST
 
@@ -568,21 +446,200 @@ START_TEST(a_report_without_host_memory_says_so)
 }
 END_TEST
 
-#define ROWS(table) ((int)(sizeof(table) / sizeof((table)[0])))
+/* --- pools: requests --- */
+
+static clpt_rig rig;
+
+static void setup_device(void)
+{
+  clpt_device_init(&rig.device);
+}
+
+static void start_pool(unsigned max_depth, const clp_pool_options *options)
+{
+  clpt_rig_start_with(&rig, options);
+  clpt_ok(clp_line_profile_create(max_depth, &profile));
+}
+
+static void end_pool(void)
+{
+  teardown();
+  clpt_rig_end(&rig);
+}
+
+/* A pool rounds 1 KB up to 1,087 bytes, 1.06 KB. */
+static const struct {
+  size_t capacity, limit, held, bytes; /* held: bytes of a block; 0: none */
+  clp_status status;
+  const char *sums, *now;
+} requests[] = {
+    {0, 0, 0, KB, CLP_SUCCESS, "_root (1.06KB, 1.06KB)\n", "_root (1.06KB)\n"},
+    {0, 0, KB, KB, CLP_SUCCESS, "_root (1.06KB, 0.00B)\n", "_root (1.06KB)\n"},
+    {0, 0, 0, 0, CLP_SUCCESS, "_root (0.00B, 0.00B)\n", "_root (0.00B)\n"},
+    /* Refused by the device, each time that it is asked, or by the limit. */
+    {KB - 1, 0, 0, KB, CLP_OUT_OF_DEVICE_MEMORY, "_root (1.06KB, 0.00B)\n", "_root (0.00B)\n"},
+    {0, 10, 0, KB, CLP_LIMIT_EXCEEDED, "_root (1.06KB, 0.00B)\n", "_root (0.00B)\n"},
+    /* Served at last: after the held block went back, or with the requested size. */
+    {1087, 0, 100, KB, CLP_SUCCESS, "_root (1.06KB, 1.06KB)\n", "_root (1.06KB)\n"},
+    {KB, 0, 0, KB, CLP_SUCCESS, "_root (1.06KB, 1.00KB)\n", "_root (1.00KB)\n"},
+    {0, KB, 0, KB, CLP_SUCCESS, "_root (1.06KB, 1.00KB)\n", "_root (1.00KB)\n"},
+};
+
+START_TEST(a_request_is_used_once_and_acquires_what_the_device_gives)
+{
+  clp_buffer *buffer;
+  rig.device.ops.alignment = 1;
+  start_pool(1, NULL);
+  if (requests[_i].held)
+    clpt_hold(rig.pool, requests[_i].held, 1);
+  rig.device.capacity = requests[_i].capacity;
+  clpt_ok(clp_pool_set_limit(rig.pool, requests[_i].limit));
+  clpt_ok(clp_hook_push(clp_line_profile_hook(profile)));
+  clp_status status = clp_pool_allocate(rig.pool, requests[_i].bytes, &buffer);
+  ck_assert_int_eq(status, requests[_i].status);
+  writes(print, CLP_VIEW_SUMS, requests[_i].sums);
+  writes(print, CLP_VIEW_NOW, requests[_i].now);
+  clpt_ok(clp_buffer_release(buffer));
+  clpt_ok(clp_hook_pop(clp_line_profile_hook(profile)));
+  writes(print, CLP_VIEW_SUMS, requests[_i].sums);
+  writes(print, CLP_VIEW_NOW, "_root (0.00B)\n");
+  writes(print, CLP_VIEW_PEAK, requests[_i].now);
+}
+END_TEST
+
+static clpi_call_stack here;
+
+/* Remembers the caller's stack, whose last frame is the caller's. */
+__attribute__((noinline)) static void remember_stack(void)
+{
+  clpi_call_stack_capture(&here, clpi_walk_stack,
+                          __builtin_extract_return_addr(__builtin_return_address(0)));
+}
+
+/* The device, or the callback, takes a buffer from a second pool when it is asked for `call`. */
+static struct {
+  clp_pool *second;
+  clpt_call call;
+} nested;
+
+__attribute__((noinline)) static void take_from_second(clpt_device *device, clpt_call call,
+                                                       size_t bytes)
+{
+  (void)device, (void)bytes;
+  if (call != nested.call)
+    return;
+  nested.call = 0; /* once */
+  clpt_hold(nested.second, 100, 1);
+}
+
+static bool make_room(clp_pool *pool, size_t bytes, void *user_data)
+{
+  (void)pool, (void)bytes, (void)user_data;
+  take_from_second(NULL, CLPT_CALLBACK, 0);
+  return false;
+}
+
+static const clpt_call operations[] = {CLPT_ALLOCATE, CLPT_FREE, CLPT_DRAIN, CLPT_RETURN_CACHED,
+                                       CLPT_CALLBACK};
+
+/* Where memory is short, each of them is called. What they take is one stack, below the test's,
+ * whose last frames are at most those of the operation and the fixtures. */
+START_TEST(between_the_program_and_what_it_gave_the_library_is_no_frame)
+{
+  enum { FIXTURES = 5 };
+  clpt_rig second;
+  clp_buffer *buffer;
+  clp_pool_options options = CLP_POOL_OPTIONS_INIT;
+  options.on_out_of_memory = make_room;
+  start_pool(0, &options);
+  clpt_rig_start(&second);
+  clpt_hold(rig.pool, KB, 1);
+  rig.device.capacity = KB;
+  rig.device.on_call = take_from_second;
+  nested.second = second.pool;
+  nested.call = operations[_i];
+  remember_stack();
+  clpt_ok(clp_hook_push(clp_line_profile_hook(profile)));
+  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_pool_allocate(rig.pool, 2 * KB, &buffer));
+  clpt_ok(clp_hook_pop(clp_line_profile_hook(profile)));
+  ck_assert_int_eq(nested.call, 0);
+  const clpi_call_tree *tree = &profile->stacks;
+  size_t depth = clpi_call_stack_depth(&here);
+  ck_assert_uint_gt(tree->count, 1 + depth);
+  ck_assert_uint_le(tree->count, 1 + depth + FIXTURES);
+  for (uint32_t i = 1; i < tree->count; i++)
+    ck_assert_uint_eq(tree->nodes[i].parent, i - 1);
+  for (size_t i = 0; i < depth - 1; i++)
+    ck_assert_uint_eq(tree->nodes[i + 1].key, clpi_call_stack_frame(&here, i));
+  ck_assert_uint_eq(tree->nodes[tree->count - 1].bytes.used, 103);
+  clpt_rig_end(&second);
+}
+END_TEST
+
+/* Buffers go from thread to thread: each releases what others allocated. */
+static clp_buffer *_Atomic places[PLACES];
+
+static void exchange_many(clpt_worker *self)
+{
+  clp_buffer *buffer;
+  for (unsigned i = 0; i < self->rounds; i++) {
+    clpt_note_failure(self, "allocate", clp_pool_allocate(rig.pool, KB, &buffer));
+    buffer = atomic_exchange(&places[clpt_chance_below(&self->chance, PLACES)], buffer);
+    clpt_note_failure(self, "release", clp_buffer_release(buffer));
+  }
+}
+
+static void report(clpt_worker *self)
+{
+  for (unsigned i = 0; i < 6; i++) {
+    char *text = written(writers[i % 2], i % 3);
+    if (*text && (strncmp(text, "_root (", 7) == 0) == i % 2)
+      clpt_wrong(self, "no whole report: %s", text);
+    free(text);
+  }
+}
+
+/* A pool's hook sees all threads, and what they hand to each other, while others report. */
+START_TEST(threads)
+{
+  enum { WORKERS = 3 };
+  static const clpt_work work[] = {exchange_many, report, exchange_many, exchange_many};
+  unsigned rounds = clpt_iterations(2000);
+  clpt_workers all;
+  uint64_t left = 0, used = 0;
+  start_pool(0, NULL);
+  clpt_ok(clp_pool_add_hook(rig.pool, clp_line_profile_hook(profile)));
+  clpt_workers_start(&all, WORKERS + 1, work, 4, rounds, NULL);
+  clpt_workers_join(&all);
+  const uint64_t bytes = clpt_bin_bytes(KB);
+  for (size_t i = 0; i < PLACES; i++)
+    left += places[i] ? bytes : 0;
+  ck_assert_uint_gt(left, 0);
+  ck_assert_uint_eq(profile->stacks.in_use, left);
+  for (uint32_t i = 0; i < profile->stacks.count; i++)
+    used += profile->stacks.nodes[i].bytes.used;
+  ck_assert_uint_eq(used, WORKERS * rounds * bytes);
+  for (size_t i = 0; i < PLACES; i++)
+    clpt_ok(clp_buffer_release(atomic_exchange(&places[i], NULL)));
+  writes(print, CLP_VIEW_NOW, "_root (0.00B)\n");
+  clpt_ok(clp_pool_remove_hook(rig.pool, clp_line_profile_hook(profile)));
+}
+END_TEST
 
 CLPT_MAIN("line profile", clpt_run)
 {
   TCase *tests = clpt_case(suite, "made-up stacks");
   tcase_add_checked_fixture(tests, setup, teardown);
-  tcase_add_loop_test(tests, stacks_become_lines, 0, ROWS(reports));
-  tcase_add_test(tests, sizes_read_as_cupys);
-  tcase_add_test(tests, of_a_stack_too_deep_the_outermost_frames_count);
-  tcase_add_test(tests, a_view_shows_the_lines_that_have_bytes_in_use);
+  clpt_add_table(tests, stacks_become_lines, reports);
+  clpt_add_table(tests, sizes_read_as_cupys, sizes);
   tcase_add_loop_test(tests, random_programs_are_as_the_model, 0, 20);
-  tcase_add_loop_test(tests, a_file_that_takes_no_more_is_told, 0, ROWS(writers));
+  clpt_add_table(tests, a_file_that_takes_no_more_is_told, writers);
   tcase_add_test(tests, a_profile_without_host_memory_is_not_made);
-  tcase_add_test(tests, a_stack_that_is_known_needs_no_host_memory);
   tcase_add_test(tests, what_was_not_recorded_is_told);
-  tcase_add_test(tests, a_request_without_host_memory_loses_nothing);
-  tcase_add_loop_test(tests, a_report_without_host_memory_says_so, 0, ROWS(writers));
+  clpt_add_table(tests, a_report_without_host_memory_says_so, writers);
+  tests = clpt_case(suite, "pools");
+  tcase_add_checked_fixture(tests, setup_device, end_pool);
+  clpt_add_table(tests, a_request_is_used_once_and_acquires_what_the_device_gives, requests);
+  clpt_add_table(tests, between_the_program_and_what_it_gave_the_library_is_no_frame, operations);
+  tcase_add_test(tests, threads);
 }

@@ -2,7 +2,7 @@
 /* The trace hook of clpool/trace.h: its rows, that they can be replayed, and files that fail. */
 #include "core/hooks/hook.h"
 #include "support/failmalloc.h"
-#include "support/late_rig.h"
+#include "support/pools.h"
 #include "support/replays.h"
 #include "support/suite.h"
 #include "support/traces.h"
@@ -11,10 +11,8 @@
 #include <clpool/trace.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -212,24 +210,19 @@ END_TEST
 
 START_TEST(a_row_has_the_stream_of_its_call)
 {
-  char s[32], t[32];
-  clpt_late_rig late;
-  clp_buffer *buffer;
-  clpt_late_rig_start(&late, CLPT_REUSE_EITHER);
-  clpt_ok(clp_hook_push(hook));
-  clpt_ok(clp_pool_allocate_on(late.pool, 100, late.s, &buffer));
-  clp_memory memory = clp_buffer_memory(buffer);
-  clpt_ok(clp_buffer_release_on(buffer, late.t));
-  clpt_ok(clp_hook_pop(hook));
+  clp_hook_event event = {.pool = rig.pool, .size = 100, .memory = 7, .buffer_id = 1};
+  event.stream = &rig;
+  hook->malloc_postprocess(&event, hook->user_data);
+  event.stream = &file;
+  hook->free_preprocess(&event, hook->user_data);
   clpt_ok(clp_trace_hook_destroy(hook));
-  (void)snprintf(s, sizeof(s), "0x%" PRIxPTR, (uintptr_t)late.s);
-  (void)snprintf(t, sizeof(t), "0x%" PRIxPTR, (uintptr_t)late.t);
-  char *text = text_of_file(), *at = text + strlen(CLPT_HEADER);
-  row(&at, "allocate", memory, 100, s);
-  row(&at, "free", memory, 100, t);
+  char *text = text_of_file(), *at = text + strlen(CLPT_HEADER), streams[2][32];
+  (void)snprintf(streams[0], sizeof(*streams), "%p", (void *)&rig);
+  (void)snprintf(streams[1], sizeof(*streams), "%p", (void *)&file);
+  row(&at, "allocate", 7, 100, streams[0]);
+  row(&at, "free", 7, 100, streams[1]);
   ck_assert_str_eq(at, "");
   free(text);
-  clpt_late_rig_end(&late);
 }
 END_TEST
 
@@ -237,67 +230,52 @@ END_TEST
  * that a trace without names has not. It is cut before the letter that would pass the 64 bytes. */
 START_TEST(rows_have_the_names_of_pools)
 {
+  enum { BEFORE_THE_HOOK, BEFORE_A_ROW, TOO_LATE };
   static const char name[] = "0,\"a \"\"b\"\", \xc3\xa9 "
                              "01234567890123456789012345678901234567890123456789012\"";
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
   clp_pool *named = NULL;
-  const bool has_names = _i < 2;
   options.name =
       "a \"b\",\n\xc3\xa9 01234567890123456789012345678901234567890123456789012\xc3\xa9 more";
   clpt_ok(clp_trace_hook_destroy(hook));
   close(file);
-  if (_i == 0)
-    clpt_ok(clp_pool_create(rig.allocator, &options, &named));
-  start(NULL);
-  clpt_ok(clp_trace_hook_flush(hook));
-  if (_i == 1)
-    clpt_ok(clp_pool_create(rig.allocator, &options, &named));
-  clpt_ok(clp_hook_push(hook));
-  clpt_hold(rig.pool, 0, 1);
-  if (_i == 2)
-    clpt_ok(clp_pool_create(rig.allocator, &options, &named));
+  for (int at = BEFORE_THE_HOOK; at <= TOO_LATE; at++) {
+    if (at == BEFORE_A_ROW)
+      start(NULL);
+    if (at == TOO_LATE) {
+      clpt_ok(clp_hook_push(hook));
+      clpt_hold(rig.pool, 0, 1);
+    }
+    if (at == _i)
+      clpt_ok(clp_pool_create(rig.allocator, &options, &named));
+  }
   clpt_hold(named, 0, 1);
   clpt_ok(clp_hook_pop(hook));
   clpt_ok(clp_trace_hook_destroy(hook));
   char *text = text_of_file(), *at = strchr(text, '\n') + 1;
-  ck_assert_int_eq(
-      strncmp(text, has_names ? "Thread,Time,Action,Pointer,Size,Stream,Pool\n" : CLPT_HEADER,
-              (size_t)(at - text)),
-      0);
+  ck_assert((strncmp(text, CLPT_HEADER, strlen(CLPT_HEADER)) == 0) == (_i == TOO_LATE));
   for (int i = 0; i < 4; i++)
-    row(&at, i % 2 ? "free" : "allocate", 0, 0, !has_names ? "0" : i < 2 ? "0," : name);
+    row(&at, i % 2 ? "free" : "allocate", 0, 0, _i == TOO_LATE ? "0" : i < 2 ? "0," : name);
   ck_assert_str_eq(at, "");
   free(text);
   clp_pool_release(named);
 }
 END_TEST
 
-/* Allocates until rows would fill the buffer of a trace more than once. */
-static int use_as_child(void)
-{
-  static clpt_rig own;
-  clpt_rig_start(&own);
-  for (int i = 0; i < 4000; i++) {
-    clp_buffer *buffer;
-    if (clp_pool_allocate(own.pool, 100, &buffer) || clp_buffer_release(buffer))
-      return 1;
-  }
-  if (clp_hook_pop(hook) || clp_trace_hook_flush(hook) || clp_trace_hook_destroy(hook))
-    return 2;
-  return 0;
-}
-
-/* Its copy of the trace has the parent's file, and its buffer. */
+/* Its copy of the trace has the parent's file, and its buffer, which rows would fill. */
 START_TEST(the_child_of_a_fork_writes_no_rows)
 {
   int status = -1;
-  clpt_ok(clp_hook_push(hook));
   pid_t child = fork();
-  if (child == 0)
-    _exit(use_as_child());
+  for (int i = 0; i < 4000 && !child; i++) {
+    clp_hook_event event = {.pool = rig.pool, .size = 100, .memory = 1, .buffer_id = 1};
+    hook->malloc_postprocess(&event, hook->user_data);
+    hook->free_preprocess(&event, hook->user_data);
+  }
+  if (!child)
+    _exit(clp_trace_hook_flush(hook) || clp_trace_hook_destroy(hook));
   ck_assert_int_eq(waitpid(child, &status, 0), child);
   ck_assert_int_eq(status, 0);
-  clpt_ok(clp_hook_pop(hook));
   clpt_ok(clp_trace_hook_destroy(hook));
   file_has("", "");
 }
@@ -307,33 +285,22 @@ END_TEST
 
 enum { LIVE = 200 };
 
-/* Sizes as programs have them: some often, some seldom, some none. */
-static size_t size_by(clpt_chance *chance)
-{
-  size_t size = (size_t)1 << clpt_chance_below(chance, 20);
-  return clpt_chance_below(chance, 8) == 0 ? 0 : size + (size_t)clpt_chance_below(chance, size);
-}
-
-/* Buffers that threads hand to each other. */
-static struct {
-  clp_pool *pool;
-  clp_hook *pushed; /* by every other thread; NULL: it is the pool's */
-  _Atomic(clp_buffer *) places[LIVE];
-} with;
+/* Buffers that threads hand to each other, and the hook of every other thread; NULL: the pool's. */
+static _Atomic(clp_buffer *) handed[LIVE];
+static clp_hook *pushed;
 
 static void trade(clpt_worker *self)
 {
-  if (with.pushed && self->number % 2 == 0 && clp_hook_push(with.pushed))
-    clpt_wrong(self, "not pushed");
+  if (pushed && self->number % 2 == 0)
+    clpt_note_failure(self, "push", clp_hook_push(pushed));
   for (unsigned i = 0; i < self->rounds; i++) {
     clp_buffer *buffer = NULL;
-    if (clp_pool_allocate(with.pool, size_by(&self->chance), &buffer))
-      clpt_wrong(self, "not allocated: %s", clp_last_error()->message);
-    buffer = atomic_exchange(&with.places[clpt_chance_below(&self->chance, LIVE)], buffer);
-    if (clp_buffer_release(buffer))
-      clpt_wrong(self, "not released: %s", clp_last_error()->message);
-    if (clpt_chance_below(&self->chance, 200) == 0)
-      (void)clp_pool_free_held(with.pool);
+    size_t size = clpt_chance_below(&self->chance, (uint64_t)1 << (i % 20));
+    clpt_note_failure(self, "allocate", clp_pool_allocate(rig.pool, size, &buffer));
+    buffer = atomic_exchange(&handed[clpt_chance_below(&self->chance, LIVE)], buffer);
+    clpt_note_failure(self, "release", clp_buffer_release(buffer));
+    if (i % 200 == 0)
+      (void)clp_pool_free_held(rig.pool);
   }
 }
 
@@ -342,40 +309,32 @@ static void trade(clpt_worker *self)
 START_TEST(what_was_written_can_be_replayed)
 {
   static const clpt_work work[] = {trade};
-  clp_allocator *allocator = clpt_simulated(0);
   clpt_workers workers;
-  memset(&with, 0, sizeof(with));
-  with.pool = clpt_pool(allocator);
-  with.pushed = _i == 2 ? hook : NULL;
-  if (_i < 2)
-    clpt_ok(clp_pool_add_hook(with.pool, hook));
-  clpt_workers_start(&workers, _i ? 6 : 1, work, 1, clpt_iterations(_i ? 8000 : 20000), NULL);
+  pushed = _i == 2 ? hook : NULL;
+  if (!pushed)
+    clpt_ok(clp_pool_add_hook(rig.pool, hook));
+  clpt_workers_start(&workers, _i ? 6 : 1, work, 1, clpt_iterations(8000), NULL);
   clpt_workers_join(&workers);
-  clp_pool_stats stats = clpt_stats(with.pool);
+  clp_pool_stats stats = clpt_stats(rig.pool);
   for (size_t i = 0; i < LIVE; i++)
-    clpt_ok(clp_buffer_release(with.places[i]));
-  clp_pool_release(with.pool);
-  ck_assert(!clpi_is_watched());
+    clpt_ok(clp_buffer_release(atomic_exchange(&handed[i], NULL)));
+  if (!pushed)
+    clpt_ok(clp_pool_remove_hook(rig.pool, hook));
   clpt_ok(clp_trace_hook_destroy(hook));
   trace_replay_result result = replay();
-  ck_assert_uint_eq(result.allocations, stats.allocations / (_i == 2 ? 2 : 1));
-  if (_i < 2)
+  ck_assert_uint_eq(result.allocations, stats.allocations / (pushed ? 2 : 1));
+  if (!pushed)
     ck_assert_uint_eq(result.frees, result.allocations);
-  if (_i == 0) {
+  if (_i == 0)
     ck_assert_uint_eq(result.peak_active_bytes, stats.peak_active_bytes);
-    ck_assert_uint_eq(result.recorded_failures, 0);
-  }
-  clp_allocator_release(allocator);
 }
 END_TEST
 
 /* --- what fails --- */
 
 /* What the C library is made to do. */
-static struct {
-  bool open_has_no_memory;
-  unsigned interruptions;
-} made_to;
+static bool open_has_no_memory;
+static unsigned interruptions, writes;
 
 FILE *__real_fopen(const char *path, const char *mode);
 FILE *__wrap_fopen(const char *path, const char *mode);
@@ -384,104 +343,72 @@ size_t __wrap_fwrite(const void *bytes, size_t size, size_t count, FILE *to);
 
 FILE *__wrap_fopen(const char *path, const char *mode)
 {
-  if (!made_to.open_has_no_memory)
-    return __real_fopen(path, mode);
   errno = ENOMEM;
-  return NULL;
+  return open_has_no_memory ? NULL : __real_fopen(path, mode);
 }
 
 /* Writes a part where a signal comes in between. */
 size_t __wrap_fwrite(const void *bytes, size_t size, size_t count, FILE *to)
 {
-  if (made_to.interruptions == 0)
-    return __real_fwrite(bytes, size, count, to);
-  made_to.interruptions--;
-  size_t written = __real_fwrite(bytes, size, count / 3, to);
-  errno = EINTR;
+  size_t written = __real_fwrite(bytes, size, interruptions ? count / 3 : count, to);
+  writes++;
+  if (interruptions) {
+    interruptions--;
+    errno = EINTR;
+  }
   return written;
 }
 
+/* Nor without host memory, the hook's or, last, the C library's. environment_trace has names. */
 START_TEST(a_file_that_cannot_be_opened_is_told)
 {
-  static const struct {
-    const char *path, *message;
-    int code;
-  } paths[] = {{"/no/such/folder/trace.csv", "/no/such/folder/trace.csv: No such file", ENOENT},
-               {"/", "/: Is a directory", EISDIR}};
   clp_hook *none = hook;
+  clpt_fails(CLP_IO_ERROR, clp_trace_hook_create("/", NULL, &none));
+  ck_assert_ptr_null(none);
+  ck_assert_int_eq(clp_last_error()->native_code, EISDIR);
+  clpt_message_has("/: Is a directory");
   for (int i = 0; i < 2; i++) {
-    clpt_host_start(CLPT_HOST_COUNTS, 0);
-    clp_status status = clp_trace_hook_create(paths[i].path, NULL, &none);
+    none = hook;
+    open_has_no_memory = i;
+    clpt_host_start(i ? CLPT_HOST_COUNTS : CLPT_HOST_FAILS_ONCE, 0);
+    clp_status status = clp_trace_hook_create("/dev/null", NULL, &none);
     (void)clpt_host_stop();
-    ck_assert_int_eq(status, CLP_IO_ERROR);
-    ck_assert_ptr_null(none);
-    ck_assert_int_eq(clp_last_error()->native_code, paths[i].code);
-    clpt_message_has(paths[i].message);
-    ck_assert_int_eq(clpt_host_live(), 0);
+    open_has_no_memory = false;
+    ck_assert(status == CLP_OUT_OF_HOST_MEMORY && !none && clpt_host_live() == 0);
   }
-  none = hook;
-  made_to.open_has_no_memory = true;
-  clp_status status = clp_trace_hook_create("/dev/null", NULL, &none);
-  made_to.open_has_no_memory = false;
-  ck_assert(status == CLP_OUT_OF_HOST_MEMORY && !none);
-  none = hook;
-  clpt_host_start(CLPT_HOST_FAILS_ONCE, 0);
-  status = clp_trace_hook_create("/dev/null", NULL, &none);
-  (void)clpt_host_stop();
-  ck_assert(status == CLP_OUT_OF_HOST_MEMORY && !none);
   clpt_ok(clp_trace_hook_destroy(hook));
 }
 END_TEST
 
-/* A stream of the caller's that takes nothing. */
-static struct {
-  int code; /* errno then; 0: fails without a word */
-  unsigned asked;
-} sink;
-
-static ssize_t refuse(void *cookie, const char *bytes, size_t length)
-{
-  (void)cookie, (void)bytes, (void)length;
-  sink.asked++;
-  errno = sink.code;
-  return 0;
-}
-
-/* A path, a long one, the caller's file or stream; no row, a few, or more than the buffer holds.
- * The program does not notice until it flushes or ends the hook, and the file is asked no more. */
+/* A path, a long one, the caller's file; no row, a few, or more than the buffer holds. The program
+ * does not notice until it flushes or ends the hook, and the file is asked no more. */
 START_TEST(a_full_disk_is_told)
 {
-  enum { PATH, LONG_PATH, CALLERS, SINK, BUFFERED_SINK, SILENT_SINK, KINDS };
+  enum { PATH, LONG_PATH, CALLERS, KINDS };
   static const unsigned counts[] = {0, 1, 2500};
-  const int kind = _i % KINDS, told = kind < SINK ? ENOSPC : kind == SILENT_SINK ? EIO : EDQUOT;
+  const int kind = _i % KINDS;
   const unsigned count = counts[_i / KINDS];
   char path[2048] = "/dev";
-  unsigned asked = 0;
-  FILE *callers = kind < CALLERS ? NULL
-                  : kind < SINK  ? fopen("/dev/full", "w")
-                                 : fopencookie(NULL, "w", (cookie_io_functions_t){.write = refuse});
+  unsigned writes_before = 0;
+  FILE *callers = kind == CALLERS ? fopen("/dev/full", "w") : NULL;
   for (int i = 0; i < 150 && kind == LONG_PATH; i++)
     strcat(path, "/../dev");
   strcat(path, "/full");
-  sink.code = kind == SILENT_SINK ? 0 : EDQUOT;
-  if (kind == SINK || kind == SILENT_SINK)
-    (void)setvbuf(callers, NULL, _IONBF, 0);
   clpt_ok(clp_trace_hook_destroy(hook));
   clpt_ok(clp_trace_hook_create(callers ? NULL : path, callers, &hook));
   clpt_ok(clp_hook_push(hook));
   for (unsigned i = 0; i < count; i++) {
     clpt_hold(rig.pool, 100, 1);
-    ck_assert(asked == 0 || sink.asked == asked);
-    asked = sink.asked;
+    writes_before = i == 1500 ? writes : writes_before;
   }
+  ck_assert(count < 1500 || writes == writes_before);
   clpt_ok(clp_hook_pop(hook));
   if (count == 1)
     clpt_fails(CLP_IO_ERROR, clp_trace_hook_flush(hook));
   clpt_fails(CLP_IO_ERROR, clp_trace_hook_destroy(hook));
-  ck_assert_int_eq(clp_last_error()->native_code, told);
-  clpt_message_has(callers ? "the trace: not all could be written: "
+  ck_assert_int_eq(clp_last_error()->native_code, ENOSPC);
+  clpt_message_has(callers ? "the trace: not all could be written: No space left on device"
                            : "/dev/full: not all could be written: No space left on device");
-  clpt_message_has(strerror(told));
   ck_assert((strncmp(clp_last_error()->message, "...", 3) == 0) == (kind == LONG_PATH));
   if (callers)
     (void)fclose(callers);
@@ -493,71 +420,38 @@ END_TEST
 START_TEST(a_trace_that_cannot_follow_says_so_at_the_end)
 {
   enum { MANY = 300 };
-  unsigned first = _i == 0 ? 0 : 1, last = _i == 0 ? 1 : MANY, rows = 0;
-  clp_buffer *buffers[MANY];
-  clp_memory memory[MANY];
-  clp_status failure = CLP_SUCCESS;
-  for (unsigned i = 0; i < MANY; i++)
-    buffers[i] = clpt_allocate(rig.pool, 100);
-  for (unsigned i = 0; i < MANY; i++)
-    clpt_ok(clp_buffer_release(buffers[i]));
-  clpt_ok(clp_hook_push(hook));
-  if (first)
-    buffers[0] = clpt_allocate(rig.pool, 100);
-  clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
-  for (unsigned i = first; i < last && !failure; i++)
-    failure = clp_pool_allocate(rig.pool, 100, &buffers[i]);
-  (void)clpt_host_stop();
-  ck_assert(!failure && clpt_host_failed());
-  for (unsigned i = 0; i < last; i++) {
-    memory[i] = clp_buffer_memory(buffers[i]);
-    clpt_ok(clp_buffer_release(buffers[i]));
+  clp_memory rows = 0;
+  for (clp_memory i = 1; i <= MANY; i++) {
+    clp_hook_event event = {.pool = rig.pool, .size = 100, .memory = i, .buffer_id = i};
+    if (i == 1 + (clp_memory)_i)
+      clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
+    hook->malloc_postprocess(&event, hook->user_data);
   }
-  clpt_ok(clp_hook_pop(hook));
+  (void)clpt_host_stop();
   clpt_fails(CLP_IO_ERROR, clp_trace_hook_destroy(hook));
   ck_assert_int_eq(clp_last_error()->native_code, ENOMEM);
   char *text = text_of_file(), *at = text + strlen(CLPT_HEADER);
-  for (; *at; rows++)
-    row(&at, "allocate", memory[rows], 100, "0");
-  ck_assert(rows >= first && rows < last);
+  while (*at)
+    row(&at, "allocate", ++rows, 100, "0");
+  ck_assert(_i ? rows > 0 && rows < MANY : rows == 0);
   free(text);
 }
 END_TEST
 
-/* Signals interrupt no writing. Of a file that grows no more, readers leave out the row that it
- * breaks off in. */
-START_TEST(writing_that_is_interrupted_or_ends)
+/* Signals interrupt no writing. */
+START_TEST(writing_that_is_interrupted)
 {
-  enum { MOST_BYTES = 1000 };
-  struct rlimit before, small;
   clpt_ok(clp_hook_push(hook));
   for (int i = 0; i < 100; i++)
     clpt_hold(rig.pool, 100, 1);
   clpt_ok(clp_hook_pop(hook));
-  made_to.interruptions = 3;
+  interruptions = 3;
   clp_status status = clp_trace_hook_flush(hook);
-  unsigned left = made_to.interruptions;
-  made_to.interruptions = 0; /* Check writes, too */
+  unsigned left = interruptions;
+  interruptions = 0; /* Check writes, too */
   ck_assert(status == CLP_SUCCESS && left == 0);
   clpt_ok(clp_trace_hook_destroy(hook));
   ck_assert_uint_eq(replay().frees, 100);
-  close(file);
-  start(NULL);
-  clpt_ok(clp_hook_push(hook));
-  for (int i = 0; i < 100; i++)
-    clpt_hold(rig.pool, 100, 1);
-  clpt_ok(clp_hook_pop(hook));
-  ck_assert(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
-  ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
-  small = before;
-  small.rlim_cur = MOST_BYTES;
-  ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
-  status = clp_trace_hook_destroy(hook);
-  ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
-  ck_assert_int_eq(status, CLP_IO_ERROR);
-  ck_assert_int_eq(clp_last_error()->native_code, EFBIG);
-  ck_assert_int_le(lseek(file, 0, SEEK_END), MOST_BYTES);
-  ck_assert_uint_gt(replay().allocations, 5);
 }
 END_TEST
 
@@ -571,7 +465,7 @@ CLPT_MAIN("trace hook", clpt_run)
   tcase_add_test(tests, the_child_of_a_fork_writes_no_rows);
   tcase_add_loop_test(tests, what_was_written_can_be_replayed, 0, 3);
   tcase_add_test(tests, a_file_that_cannot_be_opened_is_told);
-  tcase_add_loop_test(tests, a_full_disk_is_told, 0, 18);
+  tcase_add_loop_test(tests, a_full_disk_is_told, 0, 9);
   tcase_add_loop_test(tests, a_trace_that_cannot_follow_says_so_at_the_end, 0, 2);
-  tcase_add_test(tests, writing_that_is_interrupted_or_ends);
+  tcase_add_test(tests, writing_that_is_interrupted);
 }
