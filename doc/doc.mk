@@ -47,6 +47,7 @@ guides = \
 	doc/cplusplus.md \
 	doc/cuda.md \
 	doc/figures.md \
+	doc/from-cuda.md \
 	doc/from-cupy-and-rmm.md \
 	doc/from-pyopencl.md \
 	doc/getting-started.md \
