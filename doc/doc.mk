@@ -41,6 +41,7 @@ uninstall-hook:
 # is about the tree itself is only in it.
 guidesdir = $(docdir)/doc
 guides = \
+	doc/any-program-figures.md \
 	doc/any-program.md \
 	doc/arena.md \
 	doc/clblast.md \
