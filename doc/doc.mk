@@ -41,12 +41,14 @@ uninstall-hook:
 # is about the tree itself is only in it.
 guidesdir = $(docdir)/doc
 guides = \
+	doc/any-program-figures.md \
 	doc/any-program.md \
 	doc/arena.md \
 	doc/clblast.md \
 	doc/cplusplus.md \
 	doc/cuda.md \
 	doc/figures.md \
+	doc/from-cuda.md \
 	doc/from-cupy-and-rmm.md \
 	doc/from-pyopencl.md \
 	doc/getting-started.md \

@@ -45,9 +45,9 @@ static void make_film(const studio *it)
     clp_buffer *frame;
     CHECK(clp_pool_allocate_on(it->pool, BYTES, it->artist, &frame));
     draw(it, clp_buffer_cuda_pointer(frame), number);
-    hand_over(it); /* what is drawn: the program's affair */
+    hand_over(it); /* the program orders its own reads and writes */
     keep(it, clp_buffer_cuda_pointer(frame), number);
-    CHECK(clp_buffer_release_on(frame, it->archivist)); /* who may have it next: the pool's */
+    CHECK(clp_buffer_release_on(frame, it->archivist)); /* the pool orders the next use */
   }
 }
 

@@ -96,7 +96,7 @@ static int import_and_answer(int socket)
     return EXIT_SUCCESS; /* there is no CUDA: the other process says so */
   const cuda_driver *cu = open_cuda();
   CHECK(clp_cuda_mempool_import_fd(fd, &mempool));
-  check_errno(close(fd) == 0, "close"); /* the pool needs it no more */
+  check_errno(close(fd) == 0, "close"); /* the pool no longer needs it */
   CHECK(clp_cuda_pointer_import(mempool, &shared, &memory));
   size_t wrong = count_wrong(cu, memory, QUESTION);
   fill(cu, memory, ANSWER);

@@ -128,11 +128,22 @@ def check_lines(guide, shown):
         fail(f'{guide} does not show: {missing}')
 
 
+def check_excerpt(guide, begin, output):
+    """The guide's block that begins with these words is lines of the output, in its order; "..."
+    stands for others."""
+    block = re.search(rf'^```\n({begin}.*?)^```', read(f'{SOURCE}/doc/{guide}'), re.M | re.S)
+    rest = iter(output.split('\n'))
+    for line in block[1].splitlines() if block else ['']:
+        if line.strip() != '...' and (not line or line not in rest):
+            fail(f'{guide} shows {line!r} after "{begin}", which is not printed there:\n{output}')
+
+
 def where_memory_goes(command):
     output = expect(command, CLPOOL_TRACE=os.getcwd() + '/stacks.csv', CLPOOL_TRACE_STACKS='1')
     # A tree that is built with -g, and in place, has the guide's lines of source.
-    begin = 'allocations' if '  examples/where_memory_goes.c:145:main' in output else '_root'
-    check_lines('where-memory-goes.md', output[re.search('^' + begin, output, re.M).start():])
+    profile = ['_root'] * ('  examples/where_memory_goes.c:145:main' in output)
+    for begin in ['allocations ', ' block bytes ', *profile]:
+        check_excerpt('where-memory-goes.md', begin, output)
     total = sum(int(line.split()[-1]) for line in read('memory.folded').split('\n') if line)
     if f'{total / 1048576:.2f}' != '81.82':
         fail(f'the folded stacks sum up to {total}')
