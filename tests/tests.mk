@@ -304,10 +304,6 @@ tests_layer_program_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_layer_program_LDADD = $(OPENCL_LIBS)
 CLEANFILES += $(layer_programs)
 tests_layer_test_layer_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_layer_test_layer_SOURCES = \
-	tests/layer/test_layer.c \
-	tests/layer/test_run.c \
-	tests/layer/told_driver.c tests/layer/told_driver.h
 if LAYER
 if HAVE_CHECK
 check_PROGRAMS += tests/layer/test_layer
