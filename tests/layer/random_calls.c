@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Sequences of calls on memory objects, drawn by chance. Each call is a line of output: its
- * arguments, its code, the answers to queries, and a hash of the program's memory. A layer must not
- * change the output: no call depends on content that OpenCL leaves undefined.
+/* Sequences of calls on memory objects, drawn by chance. Each call is a line of output: its most
+ * telling arguments, its code, the answers to queries, and a hash of the program's memory. A layer
+ * must not change the output: no call depends on content that OpenCL leaves undefined.
  *
  * Calls are right and wrong ones, each of which is waited for; or, with threads, nearly all are
  * right, and they are late: each waits by events for those before it on the same memory, some for
  * an event that the program ends, and objects are released meanwhile.
  *
- * To add a call, write a function that draws and prints the arguments, makes the call, and prints
- * what comes of it. Give it a row of `steps`. */
+ * To add a call, write a function that draws the arguments, makes the call, and prints what comes
+ * of it. Give it a row of `steps`. */
 #include "program.h"
 
 #include <stdalign.h>
 
-enum { CALLS = 100, SLOTS = 10, MOST = 5000, ROOM = 16384, WATCHES = 3, TURNS = 100000 };
+enum { CALLS = 100, SLOTS = 10, MOST = 5000, ROOM = 16384, TURNS = 100000 };
 enum { MOST_USED = 1 << 30 };
 
 /* --- what a sequence has --- */
@@ -28,7 +28,6 @@ typedef struct thing {
   size_t width, height;       /* of an image, in pixels */
   size_t pixel;               /* bytes */
   unsigned references, parts; /* the program's; what else keeps it */
-  unsigned watches;           /* destructor callbacks */
   cl_event latest;            /* late: of what has its own memory, behind the latest use */
 } thing;
 
@@ -190,7 +189,6 @@ static cl_int end_call(cl_int code)
 
 static void use_range(void)
 {
-  static const char *const names[] = {"fill", "read", "write", "copy"};
   size_t at, to_at, bytes, to_bytes;
   thing *it = draw(BUFFER | PART), *to = one_in(3) ? it : draw(BUFFER | PART);
   const size_t what = below(4);
@@ -200,8 +198,7 @@ static void use_range(void)
   at -= what == 0 && unit && !wrong_in(4) ? at % unit : 0;
   bytes -= what == 0 && unit && !wrong_in(4) ? bytes % unit : 0;
   bytes = what == 3 && one_in(2) ? to_bytes : bytes;
-  print("%s %zu: %zu bytes at %zu, of %zu, to %zu, at %zu", names[what], slot_of(it), bytes, at,
-        unit, slot_of(to), to_at);
+  print(" %zu: %zu, %zu at %zu", what, slot_of(it), bytes, at);
   uses(it, what == 3 ? to : it);
   if (what == 0)
     ENQUEUE(clEnqueueFillBuffer, it->mem, call.host, unit, at, bytes);
@@ -231,21 +228,17 @@ static box draw_box(const size_t *region, size_t of)
     drawn.origin[0] += of - end + below(2) * below(60);
   if (one_in(20))
     *(one_in(2) ? &drawn.row : &drawn.slice) = below(region[0] + 2);
-  print(", %zu %zu %zu in %zu %zu", drawn.origin[0], drawn.origin[1], drawn.origin[2], drawn.row,
-        drawn.slice);
   return drawn;
 }
 
 static void use_box(void)
 {
-  static const char *const names[] = {"read box", "write box", "copy box"};
   size_t region[3];
   thing *it = draw(BUFFER | PART), *to = one_in(3) ? it : draw(BUFFER | PART);
   const size_t what = is_pocl && !(it->is & to->is & BUFFER) ? below(2) : below(3);
   for (size_t i = 0; i < 3; i++)
     region[i] = wrong_in(40) && !(is_pocl && what == 2) ? 0 : 1 + below(i ? 5 : 60);
-  print("%s %zu to %zu: %zu %zu %zu", names[what], slot_of(it), slot_of(to), region[0], region[1],
-        region[2]);
+  print(" %zu: %zu, %zu %zu %zu", what, slot_of(it), region[0], region[1], region[2]);
   const box at = draw_box(region, it->bytes);
   const box other = draw_box(region, what == 2 ? to->bytes : 0);
   uses(it, what == 2 ? to : it);
@@ -263,7 +256,6 @@ static void use_box(void)
 
 static void use_image(void)
 {
-  static const char *const names[] = {"read image", "write image", "image from", "image to"};
   size_t offset;
   thing *it = draw(IMAGE), *with = draw(BUFFER | PART);
   const bool both = !is_pocl || (it->is == IMAGE && with->is == BUFFER);
@@ -275,8 +267,7 @@ static void use_image(void)
   draw_range(with->bytes, &offset, &(size_t){0});
   if (with->bytes >= bytes && one_in(2))
     offset = with->bytes - bytes + below(2) * below(60);
-  print("%s %zu with %zu: %zu %zu at %zu %zu, %zu", names[what], slot_of(it), slot_of(with),
-        region[0], region[1], origin[0], origin[1], offset);
+  print(" %zu: %zu with %zu at %zu", what, slot_of(it), slot_of(with), offset);
   uses(it, what < 2 ? it : with);
   if (what == 0)
     ENQUEUE(clEnqueueReadImage, it->mem, call.blocking, origin, region, 0, 0, call.host);
@@ -294,7 +285,7 @@ static void migrate(void)
   const cl_mem mems[] = {one->mem, other->mem};
   const cl_uint count = is_late ? 2 : (cl_uint)below(3);
   const cl_mem_migration_flags flags = one_in(8) ? 64 : one_in(2) * CL_MIGRATE_MEM_OBJECT_HOST;
-  print("migrate %u: %zu %zu, as %zu", count, slot_of(one), slot_of(other), (size_t)flags);
+  print(" %u: %zu, as %zu", count, slot_of(one), (size_t)flags);
   uses(one, other);
   ENQUEUE(clEnqueueMigrateMemObjects, count, call.host ? mems : NULL, flags);
 }
@@ -309,7 +300,6 @@ static void run_kernel(void)
   require(!clSetKernelArg(kernel, 0, sizeof(cl_mem), &it->mem));
   for (cl_uint i = 0; i < 3; i++)
     require(!clSetKernelArg(kernel, i + 1, sizeof(cl_uint), &numbers[i]));
-  print("run %zu: %u %u", slot_of(it), numbers[0], numbers[1]);
   uses(it, it);
   ENQUEUE(clEnqueueNDRangeKernel, kernel, 1, NULL, &one, &one);
 }
@@ -352,31 +342,24 @@ static void begun(thing *it)
   require(is_late || !clReleaseEvent(it->latest));
 }
 
-static void make_buffer_of(size_t bytes, cl_mem_flags flags, bool has_host)
+static void make_buffer(void)
 {
   thing *it = free_slot();
+  const cl_mem_flags flags = draw_flags();
+  const bool needs_host = flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR);
+  const size_t few = one_in(4) ? 1 + below(MOST) : (1 + below(4)) * 1200 - below(60);
+  const size_t bytes = wrong_in(40) ? 0 : wrong_in(40) ? SIZE_MAX / 2 : few;
   cl_int code;
-  void *from = has_host ? backing[slot_of(it)] : NULL;
-  print("make %zu: %zu bytes, flags %#zx, %d", slot_of(it), bytes, (size_t)flags, has_host);
-  cl_mem mem = clCreateBuffer(context, flags, bytes, from, &code);
-  print(": %d", code);
+  if (it == &things[SLOTS])
+    return;
+  cl_mem mem = clCreateBuffer(context, flags, bytes,
+                              needs_host != wrong_in(40) ? backing[slot_of(it)] : NULL, &code);
+  print(" %zu, flags %#zx: %d", bytes, (size_t)flags, code);
   if (!begin((thing){.mem = mem, .is = BUFFER, .bytes = bytes}, bytes <= MOST_USED))
     return;
   print(", %u maps", await_count(it, CL_MEM_MAP_COUNT, 0));
   require(!clEnqueueFillBuffer(queues[0], mem, host, 1, 0, bytes, 0, NULL, &it->latest));
   begun(it);
-}
-
-static void make_buffer(void)
-{
-  const cl_mem_flags flags = draw_flags();
-  const bool needs_host = flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR);
-  const size_t few = one_in(4) ? 1 + below(MOST) : (1 + below(4)) * 1200 - below(60);
-  if (free_slot() < &things[SLOTS])
-    make_buffer_of(wrong_in(40)   ? 0
-                   : wrong_in(40) ? SIZE_MAX / 2
-                                  : few,
-                   flags, needs_host != wrong_in(40));
 }
 
 static void make_part(void)
@@ -392,10 +375,8 @@ static void make_part(void)
     region.size = of->bytes - region.origin + below(2) * below(60);
   if (free_slot() == &things[SLOTS])
     return;
-  print("part %zu of %zu: %zu bytes at %zu, flags %#zx, %#x", slot_of(free_slot()), slot_of(of),
-        region.size, region.origin, (size_t)flags, type);
   cl_mem mem = clCreateSubBuffer(of->mem, flags, type, call.host ? &region : NULL, &code);
-  print(": %d", code);
+  print(" of %zu, flags %#zx: %d", slot_of(of), (size_t)flags, code);
   begin((thing){.mem = mem, .is = PART, .of = of, .bytes = region.size},
         region.origin <= of->bytes && region.size <= of->bytes - region.origin);
 }
@@ -418,12 +399,10 @@ static void make_image(void)
   cl_int code;
   if (free_slot() == &things[SLOTS])
     return;
-  print("image %zu of %zu: %zu %zu, %d, of %zu, flags %#zx", slot_of(free_slot()), slot_of(of),
-        width, height, is_line, pixel, (size_t)flags);
   cl_mem mem = clCreateImage(context, flags, &formats[format], &desc, NULL, &code);
-  print(": %d", code);
+  print(" of %zu, flags %#zx: %d", slot_of(of), (size_t)flags, code);
   thing *it = free_slot();
-  if (!begin((thing){mem, IMAGE, of->mem ? of : NULL, 0, width, height, pixel, 0, 0, 0, NULL},
+  if (!begin((thing){mem, IMAGE, of->mem ? of : NULL, 0, width, height, pixel, 0, 0, NULL},
              !of->mem || pixel * width * height <= of->bytes) ||
       of->mem)
     return;
@@ -436,31 +415,8 @@ static void retain(void)
 {
   thing *it = draw(ANY);
   const cl_int code = clRetainMemObject(it->mem);
-  print("retain %zu: %d", slot_of(it), code);
+  print(" %zu: %d", slot_of(it), code);
   it->references += !code;
-}
-
-static atomic_uint called; /* destructor callbacks */
-static size_t called_back[SLOTS * WATCHES];
-
-static void CL_CALLBACK note_end(cl_mem mem, void *number)
-{
-  (void)mem;
-  called_back[atomic_load(&called)] = (uintptr_t)number;
-  atomic_fetch_add(&called, 1);
-}
-
-static void watch(void)
-{
-  thing *it = draw(ANY);
-  void *number = (void *)(slot_of(it) * WATCHES + it->watches);
-  if (is_late || it->watches == WATCHES ||
-      (is_pocl && it->of && it->is == IMAGE)) /* PoCL never calls */
-    return;
-  const cl_int code =
-      clSetMemObjectDestructorCallback(it->mem, call.host ? note_end : NULL, number);
-  print("watch %zu, %d: %d", slot_of(it), call.host != NULL, code);
-  it->watches += !code;
 }
 
 static atomic_uint late_releases; /* that are to come */
@@ -485,25 +441,17 @@ static cl_int release_mem(const thing *it)
 /* With the last reference to it, and to its parts, an object ends. */
 static void release_one(thing *it)
 {
-  unsigned expected = 0;
   const cl_int code = release_mem(it);
-  print("release %zu: %d", slot_of(it), code);
+  print(" %zu: %d", slot_of(it), code);
   it->references -= !code;
   while (it && it->mem && it->references == 0 && it->parts == 0) {
     thing *of = it->of;
-    expected += it->watches;
     require(!is_late || !it->latest || !clReleaseEvent(it->latest));
     *it = (thing){0};
     it = of;
     if (of)
       of->parts--;
   }
-  for (unsigned turns = TURNS; turns > 0 && atomic_load(&called) < expected; turns--)
-    sched_yield();
-  const unsigned count = atomic_load(&called);
-  for (unsigned i = 0; i < count; i++)
-    print(", called %zu", called_back[i]);
-  atomic_fetch_sub(&called, count);
 }
 
 static void release(void)
@@ -537,7 +485,7 @@ static void replace_queue(void)
 
 /* --- maps and queries --- */
 
-/* Of an image, a row. Sometimes all that has the memory is released while it is mapped. */
+/* Of an image, a row. */
 static void map(void)
 {
   size_t offset, bytes, pitches[2] = {0, 0};
@@ -552,7 +500,7 @@ static void map(void)
   open_gate(); /* which late maps would wait for */
   call.blocking |= is_late;
   uses(it, it);
-  print("map %zu: %zu at %zu, as %zu", slot_of(it), bytes, offset, (size_t)flags);
+  print(" %zu: %zu at %zu, as %zu", slot_of(it), bytes, offset, (size_t)flags);
   void *at =
       it->is == IMAGE
           ? clEnqueueMapImage(call.queue, it->mem, call.blocking, flags,
@@ -575,16 +523,7 @@ static void map(void)
     ENQUEUE(clEnqueueUnmapMemObject, it->mem, host);
   uses(it, it);
   call.count = is_late ? call.count : call.list != NULL;
-  const bool is_watched = it->watches > 0 || (it->of && it->of->watches > 0);
-  const bool stays = wrong_in(6) && flags == CL_MAP_READ && !is_watched;
-  it->parts += stays || ENQUEUE(clEnqueueUnmapMemObject, it->mem, at); /* it may never end */
-  for (thing *of = it; of && stays; of = of->of) {
-    bytes = of->bytes;
-    while (of->references > 0)
-      release_one(of);
-  }
-  if (stays && bytes > 0 && free_slot() < &things[SLOTS])
-    make_buffer_of(bytes, 0, false);
+  ENQUEUE(clEnqueueUnmapMemObject, it->mem, at);
 }
 
 static void ask(void)
@@ -604,7 +543,7 @@ static void ask(void)
   (void)await_count(it, CL_MEM_REFERENCE_COUNT, it->references + it->parts);
   const cl_int code = is_image ? clGetImageInfo(it->mem, what, room, to, &size)
                                : clGetMemObjectInfo(it->mem, what, room, to, &size);
-  print("ask %zu: %#x, room %zu, %d: %d, %zu:", slot_of(it), what, room, to != NULL, code, size);
+  print(" %zu: %#x, room %zu, %d: %d, %zu:", slot_of(it), what, room, to != NULL, code, size);
   if (what == CL_MEM_HOST_PTR || what == CL_MEM_CONTEXT || what == CL_MEM_ASSOCIATED_MEMOBJECT ||
       what == CL_IMAGE_BUFFER)
     print(" %s", !answer.pointer                           ? "NULL"
@@ -621,11 +560,22 @@ static void ask(void)
 
 static const struct {
   size_t weight;
+  const char *name;
   void (*take)(void);
-} steps[] = {{44, use_range},  {14, map},         {26, use_box},     {16, use_image},
-             {3, migrate},     {50, make_buffer}, {20, make_part},   {10, make_image},
-             {3, retain},      {26, release},     {4, watch},        {14, ask},
-             {20, run_kernel}, {15, turn_gate},   {3, replace_queue}};
+} steps[] = {{44, "range", use_range},
+             {14, "map", map},
+             {26, "box", use_box},
+             {16, "image", use_image},
+             {3, "migrate", migrate},
+             {50, "make buffer", make_buffer},
+             {20, "make part", make_part},
+             {10, "make image", make_image},
+             {3, "retain", retain},
+             {26, "release", release},
+             {14, "ask", ask},
+             {20, "run", run_kernel},
+             {15, "gate", turn_gate},
+             {3, "queue", replace_queue}};
 
 static void print_hash(unsigned i)
 {
@@ -643,9 +593,9 @@ static void take_step(unsigned number)
   size_t i = 0;
   host = hosts[number];
   draw_call();
-  for (size_t left = below(268); left >= steps[i].weight; i++)
+  for (size_t left = below(264); left >= steps[i].weight; i++)
     left -= steps[i].weight;
-  print("%u ", number);
+  print("%u %s", number, steps[i].name);
   steps[i].take();
   if (!is_late)
     print_hash(number);
