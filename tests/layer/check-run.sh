@@ -105,7 +105,7 @@ takes_what_tune_says() {
   near "$(sed -n 's/.* in use, \([0-9]*\) bytes taken.*/\1/p' err)" "a report ${1-}"
 }
 
-for kind in phases flags images; do
+for kind in phases kinds; do
   rm -f asked.csv
   records "$record" asked.csv
   [ "$code" -eq 0 ] || continue

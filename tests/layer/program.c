@@ -4,12 +4,10 @@
  * does; 77: there is no OpenCL device that it can do that on. */
 #include "program.h"
 
-#include "support/instrumented.h"
 #include "support/opencl_devices.h"
 
 #include <pthread.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,18 +17,27 @@ cl_device_id device;
 static cl_context context;
 static unsigned contexts; /* made so far: the number of the latest */
 
+void succeeded(const char *call, cl_int code)
+{
+  if (code)
+    printf("%s: %d\n", call, code);
+  require(!code);
+}
+
 cl_context open_context(void)
 {
-  cl_context opened = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
-  require(opened);
+  cl_int code;
+  cl_context opened = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
+  succeeded("clCreateContext", code);
   return opened;
 }
 
 cl_command_queue open_queue(cl_context of, cl_command_queue_properties wanted)
 {
   const cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES, wanted, 0};
-  cl_command_queue opened = clCreateCommandQueueWithProperties(of, device, properties, NULL);
-  require(opened);
+  cl_int code;
+  cl_command_queue opened = clCreateCommandQueueWithProperties(of, device, properties, &code);
+  succeeded("clCreateCommandQueueWithProperties", code);
   return opened;
 }
 
@@ -54,8 +61,9 @@ static cl_mem make(size_t bytes, cl_mem_flags flags)
 {
   static char own[1000];
   const bool has_host = flags & (CL_MEM_COPY_HOST_PTR | CL_MEM_USE_HOST_PTR);
-  cl_mem made = clCreateBuffer(context, flags, bytes, has_host ? own : NULL, NULL);
-  require(made);
+  cl_int code;
+  cl_mem made = clCreateBuffer(context, flags, bytes, has_host ? own : NULL, &code);
+  succeeded("clCreateBuffer", code);
   if (!(flags & CL_MEM_USE_HOST_PTR))
     row("allocate", bytes, "buffer", flags);
   return made;
@@ -158,21 +166,19 @@ static void shared_virtual_memory(void)
   if (!svm)
     return;
   cl_command_queue queue = open_queue(context, 0);
-  void *first = svm_of(100), *second = svm_of(200), *third = svm_of(300);
   cl_event stop = clCreateUserEvent(context, NULL);
+  void *first = svm_of(100), *late = svm_of(200);
   row("free", 100, "svm", CL_MEM_READ_WRITE);
-  clSVMFree(context, first);
-  clSVMFree(context, NULL);
+  require(!clEnqueueSVMFree(queue, 1, &first, NULL, NULL, 0, NULL, NULL));
+  require(stop && !clEnqueueSVMFree(queue, 1, &late, free_svm, NULL, 1, &stop, NULL));
+  first = svm_of(300); /* the late one is not free yet */
   row("free", 200, "svm", CL_MEM_READ_WRITE);
-  require(!clEnqueueSVMFree(queue, 1, &second, NULL, NULL, 0, NULL, NULL));
-  require(stop && !clEnqueueSVMFree(queue, 1, &third, free_svm, NULL, 1, &stop, NULL));
-  first = svm_of(400); /* the third is not free yet */
-  row("free", 300, "svm", CL_MEM_READ_WRITE);
   require(!clSetUserEventStatus(stop, CL_COMPLETE) && !clReleaseEvent(stop) && !clFinish(queue));
   while (!is_freed)
     sched_yield();
-  row("free", 400, "svm", CL_MEM_READ_WRITE);
+  row("free", 300, "svm", CL_MEM_READ_WRITE);
   clSVMFree(context, first);
+  clSVMFree(context, NULL);
   require(!clReleaseCommandQueue(queue));
 }
 
@@ -265,28 +271,23 @@ static cl_mem make_in_phases(cl_context in, unsigned step)
                         NULL);
 }
 
-static cl_mem make_image(cl_context in, unsigned step)
-{
-  (void)step;
-  const cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
-  const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D,
-                              .image_width = 16 + 16 * below(16),
-                              .image_height = 16 + 64 * below(4)};
-  cl_mem made = clCreateImage(in, below(2) ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE, &format, &desc,
-                              NULL, NULL);
-  if (!made)
-    exit(SKIPPED);
-  return made;
-}
-
-/* A few sizes, and flags of all sorts. */
-static cl_mem make_with_flags(cl_context in, unsigned step)
+/* Images and buffers of a few sizes, with flags of all sorts. */
+static cl_mem make_of_kinds(cl_context in, unsigned step)
 {
   static const cl_mem_flags host[] = {0, CL_MEM_HOST_READ_ONLY, CL_MEM_HOST_WRITE_ONLY,
                                       CL_MEM_HOST_NO_ACCESS, CL_MEM_ALLOC_HOST_PTR};
   static const cl_mem_flags kernels[] = {0, CL_MEM_READ_WRITE, CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY};
-  (void)step;
-  return clCreateBuffer(in, host[below(5)] | kernels[below(4)], 4096 * (1 + below(20)), NULL, NULL);
+  const cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
+  const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D,
+                              .image_width = 16 + 16 * below(16),
+                              .image_height = 16 + 64 * below(4)};
+  if (step % 2)
+    return clCreateBuffer(in, host[below(5)] | kernels[below(4)], 4096 * (1 + below(20)), NULL,
+                          NULL);
+  cl_mem made = clCreateImage(in, kernels[below(2) + 1], &format, &desc, NULL, NULL);
+  if (!made)
+    exit(SKIPPED);
+  return made;
 }
 
 /* Sizes in phases grow as a stack, and are released from its end. */
@@ -326,8 +327,7 @@ int main(int argc, char **argv)
                {"children", children, NULL},
                {"nothing", nothing, NULL},
                {"phases", NULL, make_in_phases},
-               {"images", NULL, make_image},
-               {"flags", NULL, make_with_flags}};
+               {"kinds", NULL, make_of_kinds}};
   const unsigned first = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
   const unsigned count = argc > 3 ? (unsigned)atoi(argv[3]) : 0;
   if (argc < 2 || clpt_find_devices(1, &device) == 0)

@@ -26,6 +26,8 @@ enum { SKIPPED = 77, MOST_THREADS = 16 };
 
 extern cl_device_id device;
 
+/* Else the call and its code are shown. */
+void succeeded(const char *call, cl_int code);
 cl_context open_context(void);
 cl_command_queue open_queue(cl_context context, cl_command_queue_properties properties);
 
