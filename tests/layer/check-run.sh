@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # clpool run: calls, right and wrong ones, do the same under the layer that pools as without; it
 # takes what clpool tune says; and what cannot be is told in one line. CLPT_SEQUENCES is the number
-# of sequences drawn by chance; `tests/layer/program calls N 1` makes one of them.
+# of sequences drawn by chance; `tests/layer/program calls N 1 0` makes one of them.
 : "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}"
 command=run
 layer=layer
@@ -18,14 +18,12 @@ pooled() {
 
 # --- The same as without
 
-for what in rows threads; do
-  alone "$what"
-  as_alone "$program" "$what"
-  says ''
-done
+alone threads
+as_alone "$program" threads
+says ''
 ways='0 1 4'
 code=0
-"$program" calls 1 10 >plain || code=$?
+"$program" calls 1 10 0 >plain || code=$?
 [ "$code" -lt 132 ] || [ "$code" -eq 134 ] || {
   echo "not tried: calls with wrong handles or offsets, at which the driver itself crashes"
   ways='1 4'

@@ -70,6 +70,7 @@ static const cl_icd_dispatch *cl; /* the layer's functions */
 
 /* --- queries --- */
 
+#define WAITS      cl_uint count, const cl_event *list, cl_event *ended
 #define INFO(type) type of, cl_uint what, size_t room, void *to, size_t *bytes
 
 static cl_int answer(const void *value, size_t bytes, size_t room, void *to, size_t *bytes_ret)
@@ -224,10 +225,24 @@ static cl_mem CL_API_CALL create_buffer(cl_context of, cl_mem_flags flags, size_
   return (cl_mem)made;
 }
 
-static void *CL_API_CALL refuse_svm(cl_context of, cl_svm_mem_flags flags, size_t bytes,
-                                    cl_uint alignment)
+static void *CL_API_CALL svm_alloc(cl_context of, cl_svm_mem_flags flags, size_t bytes,
+                                   cl_uint alignment)
 {
-  return NULL;
+  return create_buffer(of, flags, bytes, NULL, NULL);
+}
+
+static void CL_API_CALL svm_free(cl_context of, void *pointer)
+{
+  release_mem(pointer);
+}
+
+/* The test itself does what a callback would. */
+static cl_int CL_API_CALL enqueue_svm_free(cl_command_queue on, cl_uint few, void *pointers[],
+                                           void(CL_CALLBACK *free_them)(cl_command_queue, cl_uint,
+                                                                        void *[], void *),
+                                           void *user_data, WAITS)
+{
+  return free_them ? CL_SUCCESS : release_mem(pointers[0]);
 }
 
 static cl_mem CL_API_CALL create_with_properties(cl_context of, const cl_mem_properties *properties,
@@ -257,8 +272,6 @@ static cl_mem CL_API_CALL create_image(cl_context of, cl_mem_flags flags,
 }
 
 /* --- work --- */
-
-#define WAITS cl_uint count, const cl_event *list, cl_event *ended
 
 /* Of buffers that have memory. */
 static size_t bytes_in_use(void)
@@ -386,7 +399,9 @@ static const cl_icd_dispatch target = {
     .clFinish = flush,
     .clCreateBuffer = create_buffer,
     .clCreateBufferWithProperties = create_with_properties,
-    .clSVMAlloc = refuse_svm,
+    .clSVMAlloc = svm_alloc,
+    .clSVMFree = svm_free,
+    .clEnqueueSVMFree = enqueue_svm_free,
     .clCreateSubBuffer = create_sub_buffer,
     .clCreateImage = create_image,
     .clGetImageInfo = get_mem_info,
@@ -433,6 +448,7 @@ static cl_int init_layer(cl_uint function_count, const cl_icd_dispatch **functio
   return code;
 }
 
+static const cl_image_format floats = {CL_R, CL_FLOAT}, halves = {CL_R, CL_HALF_FLOAT};
 static char folder[32];
 static pfn_clGetLayerInfo get_info;
 
@@ -457,6 +473,11 @@ static cl_mem make(size_t bytes)
   cl_mem made = cl->clCreateBuffer(context, 0, bytes, NULL, &code);
   ck_assert(made && !code);
   return made;
+}
+
+static void release(cl_mem buffer)
+{
+  ck_assert_int_eq(cl->clReleaseMemObject(buffer), CL_SUCCESS);
 }
 
 static void refuse(size_t bytes, cl_int code)
@@ -486,40 +507,80 @@ START_TEST(a_loader_that_asks_gets_answers_and_a_second_one_goes_without)
 }
 END_TEST
 
-/* Refusals, where memory was short; the only queue of a context, which is its stream; the last
- * reference; a handle that comes back unseen, which was free. */
+/* Refusals, where memory was short; the only queue of a context, which is its stream; what has the
+ * last reference to a buffer; a handle that comes back unseen, which was free. */
+static const char expected[] =
+    "allocate failure 30 c1 buffer 0, allocate failure 50 c1 svm 0, allocate 100 c1 buffer 0 q, "
+    "allocate 200 c1 buffer 0, free 100 c1 buffer 0 q, allocate 300 c1 buffer 0, free 300 c1 "
+    "buffer 0, allocate 600 c1 buffer 0, free 200 c1 buffer 0, allocate 8 c1 buffer 20, free "
+    "600 c1 buffer 0, allocate 7 c1 buffer 4, allocate 128 c1 image 1, allocate 9 c1 buffer 0, "
+    "free 128 c1 image 1, free 9 c1 buffer 0, allocate 11 c1 svm 1, allocate 12 c1 svm 1, free "
+    "11 c1 svm 1 q, allocate 13 c1 svm 1, free 12 c1 svm 1, free 13 c1 svm 1, allocate 14 c2 "
+    "buffer 0, allocate failure 1 c2 buffer 0, ";
+
+static void CL_CALLBACK free_svm(cl_command_queue of, cl_uint count, void *pointers[], void *data)
+{
+}
+
 START_TEST(calls_are_rows)
 {
-  char found[4096] = "", line[256], action[32];
-  uintptr_t stream;
+  char found[4096] = "", line[256], action[32], kind[8];
+  const cl_buffer_region half = {2048, 2048};
+  const cl_mem_properties some[] = {0x4242, 1, 0};
+  cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 16, .image_height = 8};
+  uintptr_t stream, number, flags;
   size_t bytes;
   ck_assert_int_eq(init_layer(ALL, &cl), CL_SUCCESS);
   driver.references = 1;
   refuse(30, CL_OUT_OF_RESOURCES);
   refuse(40, CL_INVALID_VALUE);
+  driver.refusals = 1;
   ck_assert_ptr_null(cl->clSVMAlloc(context, 0, 50, 0));
-  cl->clCreateCommandQueue(context, device, 0, NULL);
+  cl_command_queue only = cl->clCreateCommandQueue(context, device, 0, NULL);
   cl_mem buffer = make(100);
   for (int i = 0; i < 2; i++)
     cl->clCreateCommandQueue(context, device, 0, NULL);
   ck_assert_int_eq(cl->clRetainMemObject(buffer), CL_SUCCESS);
-  cl->clReleaseMemObject(buffer);
+  release(buffer);
   ck_assert_ptr_ne(make(200), buffer);
-  cl->clReleaseMemObject(buffer);
+  release(buffer);
   for (size_t i = 1; i < 3; i++) {
     driver.mem_count = 0;
     ck_assert_ptr_eq(make(300 * i), buffer);
   }
+  cl_mem part = cl->clCreateSubBuffer(buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, &half, NULL);
+  ck_assert_int_eq(cl->clRetainMemObject(part), CL_SUCCESS);
+  release(buffer);
+  release(part);
+  cl->clCreateBuffer(context, CL_MEM_USE_HOST_PTR, 6, found, NULL);
+  cl->clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, 8, found, NULL);
+  release(part);
+  cl->clCreateBufferWithProperties(context, some, CL_MEM_READ_ONLY, 7, NULL, NULL);
+  cl_mem image = cl->clCreateImage(context, CL_MEM_READ_WRITE, &floats, &desc, NULL, NULL);
+  desc = (cl_image_desc){.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER, .image_width = 2};
+  desc.buffer = make(9);
+  cl_mem of_buffer = cl->clCreateImage(context, 0, &floats, &desc, NULL, NULL);
+  release(desc.buffer);
+  release(image);
+  release(of_buffer);
+  void *first = cl->clSVMAlloc(context, 1, 11, 0), *late = cl->clSVMAlloc(context, 1, 12, 0);
+  cl->clEnqueueSVMFree(only, 1, &first, NULL, NULL, 0, NULL, NULL);
+  cl->clEnqueueSVMFree(only, 1, &late, free_svm, NULL, 0, NULL, NULL);
+  first = cl->clSVMAlloc(context, 1, 13, 0);
+  cl->clSVMFree(context, late);
+  cl->clSVMFree(context, first);
+  cl->clCreateContext(NULL, 1, &device, NULL, NULL, NULL); /* the handle is that of one before */
+  make(14);
   usleep(20000); /* rows are written with the clock's tick, and the next one */
   refuse(1, CL_OUT_OF_RESOURCES);
   FILE *file = fopen("trace.csv", "r");
   while (fgets(line, sizeof(line), file))
-    if (sscanf(line, "%*d,%*[^,],%31[^,],%*x,%zu,%" SCNxPTR, action, &bytes, &stream) == 3)
-      sprintf(found + strlen(found), "%s %zu%s, ", action, bytes, stream ? " of a queue" : "");
+    if (sscanf(line, "%*d,%*[^,],%31[^,],%*x,%zu,%" SCNxPTR ",%" SCNuPTR ",%7[^,],%" SCNxPTR,
+               action, &bytes, &stream, &number, kind, &flags) == 6)
+      sprintf(found + strlen(found), "%s %zu c%zu %s %zx%s, ", action, bytes, (size_t)number, kind,
+              (size_t)flags, stream ? " q" : "");
   fclose(file);
-  ck_assert_str_eq(found, "allocate failure 30, allocate failure 50, allocate 100 of a queue, "
-                          "allocate 200, free 100 of a queue, allocate 300, free 300, "
-                          "allocate 600, allocate failure 1, ");
+  ck_assert_str_eq(found, expected);
 }
 END_TEST
 
@@ -579,11 +640,6 @@ static cl_mem filled(cl_command_queue on, size_t bytes)
   cl_mem buffer = make(bytes);
   ck_assert_int_eq(fill(on, buffer), CL_SUCCESS);
   return buffer;
-}
-
-static void release(cl_mem buffer)
-{
-  ck_assert_int_eq(cl->clReleaseMemObject(buffer), CL_SUCCESS);
 }
 
 static int references(cl_mem of)
@@ -789,8 +845,6 @@ START_TEST(work_that_has_failed_is_done)
 END_TEST
 
 /* --- what is pooled --- */
-
-static const cl_image_format floats = {CL_R, CL_FLOAT}, halves = {CL_R, CL_HALF_FLOAT};
 
 static cl_mem make_image(size_t width, size_t height)
 {
