@@ -297,8 +297,7 @@ layer_checks = \
 layer_programs = tests/layer/program$(EXEEXT)
 EXTRA_PROGRAMS += tests/layer/program
 tests_layer_program_SOURCES = \
-	tests/layer/program.c tests/layer/program.h \
-	tests/layer/random_calls.c \
+	tests/layer/program.c \
 	tests/support/chance.h tests/support/opencl_devices.h
 tests_layer_program_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_layer_program_LDADD = $(OPENCL_LIBS)
