@@ -811,19 +811,15 @@ static void children(void)
 
 /* --- sizes, of which clpool tune says what clpool run would take for them --- */
 
-/* In one context, sizes that are others in each phase, and larger ones that come again, sometimes
- * with contents; in another, which has pools of its own, sizes that grow. */
+/* In one context, sizes that are others in each phase, and larger ones that come again; in another,
+ * which has pools of its own, sizes that grow. */
 static cl_mem make_in_phases(cl_context in, unsigned step)
 {
-  static char contents[256 * 1024];
   const cl_mem_flags flags = below(3) ? CL_MEM_READ_WRITE : CL_MEM_READ_ONLY;
-  const bool is_large = step % 8 == 0, has_host = !is_large && below(16) == 0;
-  const size_t bytes = 1000 + step / 1000 * 30001 + below(1000);
-  if (step % 8 == 1)
-    return clCreateBuffer(in, flags, 1000 + (size_t)step * step / 16, NULL, NULL);
-  return clCreateBuffer(plain, flags | (has_host ? CL_MEM_COPY_HOST_PTR : 0),
-                        is_large ? MIB + step * 7919 % 16 * 65537 : bytes,
-                        has_host ? contents : NULL, NULL);
+  const size_t bytes = step % 8 == 0   ? MIB + step * 7919 % 16 * 65537
+                       : step % 8 == 1 ? 1000 + (size_t)step * step / 16
+                                       : 1000 + step / 1000 * 30001 + below(1000);
+  return clCreateBuffer(step % 8 == 1 ? in : plain, flags, bytes, NULL, NULL);
 }
 
 /* Images and buffers of a few sizes, with flags of all sorts. */
@@ -836,13 +832,11 @@ static cl_mem make_of_kinds(cl_context in, unsigned step)
   const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D,
                               .image_width = 16 + 16 * below(16),
                               .image_height = 16 + 64 * below(4)};
-  if (step % 2)
-    return clCreateBuffer(in, hosts_use[below(5)] | kernels[below(4)], 4096 * (1 + below(20)), NULL,
-                          NULL);
-  cl_mem made = clCreateImage(in, kernels[below(2) + 1], &format, &desc, NULL, NULL);
-  if (!made)
-    exit(SKIPPED);
-  return made;
+  cl_mem image = step % 2 ? NULL /* as where there are no images */
+                          : clCreateImage(in, kernels[below(2) + 1], &format, &desc, NULL, NULL);
+  return image ? image
+               : clCreateBuffer(in, hosts_use[below(5)] | kernels[below(4)], 4096 * (1 + below(20)),
+                                NULL, NULL);
 }
 
 /* Sizes in phases grow as a stack, and are released from its end. */
