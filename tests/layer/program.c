@@ -14,32 +14,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define require(condition)                                                                         \
-  do {                                                                                             \
-    if (!(condition)) {                                                                            \
-      printf("%s, line %d: %s is false\n", __FILE__, __LINE__, #condition);                        \
-      fflush(stdout);                                                                              \
-      abort();                                                                                     \
-    }                                                                                              \
-  } while (0)
+#define require(condition)    ((condition) ? (void)0 : fail(__LINE__, #condition, 0))
+#define succeeded(call, code) ((code) ? fail(__LINE__, #call, (code)) : (void)0)
+
+static void fail(int line, const char *what, cl_int code)
+{
+  fprintf(stderr, "%s, line %d: %s, code %d\n", __FILE__, line, what, code);
+  abort();
+}
 
 enum { PAIRS = 5000, THREADS = 4, SKIPPED = 77, MOST_THREADS = 16, MIB = 1 << 20 };
 
 static cl_device_id device;
 
-/* Else the call and its code are shown. */
-static void succeeded(const char *call, cl_int code)
-{
-  if (code)
-    printf("%s: %d\n", call, code);
-  require(!code);
-}
-
 static cl_context open_context(void)
 {
   cl_int code;
   cl_context opened = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
-  succeeded("clCreateContext", code);
+  succeeded(clCreateContext, code);
   return opened;
 }
 
@@ -48,7 +40,7 @@ static cl_command_queue open_queue(cl_context of, cl_command_queue_properties wa
   const cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES, wanted, 0};
   cl_int code;
   cl_command_queue opened = clCreateCommandQueueWithProperties(of, device, properties, &code);
-  succeeded("clCreateCommandQueueWithProperties", code);
+  succeeded(clCreateCommandQueueWithProperties, code);
   return opened;
 }
 
@@ -65,20 +57,13 @@ static void run_threads(size_t count, void *(*act)(void *number))
 /* --- random calls --- */
 
 /* Sequences of calls on memory objects, drawn by chance. Each call is a line of output: its most
- * telling arguments, its code, the answers to queries, and a hash of the program's memory. A layer
- * must not change the output: no call depends on content that OpenCL leaves undefined.
+ * telling arguments, its code, the answers to queries, and a hash of the program's memory. No call
+ * depends on content that OpenCL leaves undefined.
  *
  * Calls are right and wrong ones, each of which is waited for; or, with threads, nearly all are
  * right, and they are late: each waits by events for those before it on the same memory, some for
- * an event that the program ends, and objects are released meanwhile.
- *
- * To add a call, write a function that draws the arguments, makes the call, and prints what comes
- * of it. Give it a row of `steps`. */
-enum { CALLS = 100, SLOTS = 10, MOST = 5000, ROOM = 16384, TURNS = 100000 };
-enum { MOST_USED = 1 << 30 };
-
-/* --- what a sequence has --- */
-
+ * an event that the program ends, and objects are released meanwhile. */
+enum { CALLS = 100, SLOTS = 10, MOST = 5000, ROOM = 16384, TURNS = 100000, MOST_USED = 1 << 30 };
 enum { BUFFER = 1, PART = 2, IMAGE = 4, ANY = BUFFER | PART | IMAGE };
 
 typedef struct thing {
@@ -208,14 +193,6 @@ static void uses(thing *one, thing *other)
   call.list = call.count > 0 ? list : NULL;
 }
 
-static void use_latest(thing *it, cl_event event)
-{
-  if (!is_late || !it->mem)
-    return;
-  require(!clRetainEvent(event) && (!it->latest || !clReleaseEvent(it->latest)));
-  it->latest = event;
-}
-
 static void finish(void)
 {
   require(is_late ? !clFlush(queues[0]) && !clFlush(queues[1])
@@ -230,7 +207,11 @@ static cl_int end_call(cl_int code)
     require(!clGetEventInfo(*call.event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL));
     print(" %#x", type);
     for (int i = 0; i < 2 && is_late; i++)
-      use_latest(call.uses[i], *call.event);
+      if (call.uses[i]->mem) {
+        cl_event *latest = &call.uses[i]->latest;
+        require(!clRetainEvent(*call.event) && (!*latest || !clReleaseEvent(*latest)));
+        *latest = *call.event;
+      }
     require(!clReleaseEvent(*call.event));
   }
   finish();
@@ -378,23 +359,13 @@ static bool begin(thing made, bool is_right)
 {
   thing *it = free_slot();
   print(" %s", made.mem ? "made" : "not made");
-  if (made.mem && (!is_right || (made.of && made.of->is != BUFFER))) {
-    require(!clReleaseMemObject(made.mem));
-    return false;
-  }
-  if (!made.mem)
-    return false;
+  if (!made.mem || !is_right || (made.of && made.of->is != BUFFER))
+    return require(!made.mem || !clReleaseMemObject(made.mem)), false;
   *it = made;
   it->references = 1;
   if (it->of)
     it->of->parts++;
   return true;
-}
-
-static void begun(thing *it)
-{
-  finish();
-  require(is_late || !clReleaseEvent(it->latest));
 }
 
 static void make_buffer(void)
@@ -414,7 +385,8 @@ static void make_buffer(void)
     return;
   print(", %u maps", await_count(it, CL_MEM_MAP_COUNT, 0));
   require(!clEnqueueFillBuffer(queues[0], mem, host, 1, 0, bytes, 0, NULL, &it->latest));
-  begun(it);
+  finish();
+  require(is_late || !clReleaseEvent(it->latest));
 }
 
 static void make_part(void)
@@ -463,7 +435,8 @@ static void make_image(void)
     return;
   require(!clEnqueueFillImage(queues[0], mem, host, (const size_t[3]){0},
                               (const size_t[3]){width, height, 1}, 0, NULL, &it->latest));
-  begun(it);
+  finish();
+  require(is_late || !clReleaseEvent(it->latest));
 }
 
 static void retain(void)
@@ -649,10 +622,7 @@ static void take_step(unsigned number)
     left -= steps[i].weight;
   print("%u %s", number, steps[i].name);
   steps[i].take();
-  if (!is_late)
-    print_hash(number);
-  else
-    print("\n");
+  is_late ? print("\n") : print_hash(number);
 }
 
 /* Takes a while, so that buffers are released before it is done. */
@@ -752,13 +722,13 @@ static cl_mem make(size_t bytes)
 {
   cl_int code;
   cl_mem made = clCreateBuffer(plain, 0, bytes, NULL, &code);
-  succeeded("clCreateBuffer", code);
+  succeeded(clCreateBuffer, code);
   return made;
 }
 
 static void release(cl_mem mem)
 {
-  succeeded("clReleaseMemObject", clReleaseMemObject(mem));
+  succeeded(clReleaseMemObject, clReleaseMemObject(mem));
 }
 
 /* --- threads and ends --- */
@@ -767,7 +737,7 @@ static void *make_pairs(void *number)
 {
   for (unsigned i = 0; i < PAIRS; i++) {
     cl_mem mem = make(1000 * ((size_t)number + 1) + i % 8);
-    succeeded("clRetainMemObject", clRetainMemObject(mem));
+    succeeded(clRetainMemObject, clRetainMemObject(mem));
     release(mem);
     release(mem);
   }
@@ -884,6 +854,6 @@ int main(int argc, char **argv)
   for (size_t i = 0; i < sizeof(works) / sizeof(works[0]); i++)
     if (strcmp(argv[1], works[i].name) == 0)
       works[i].run();
-  succeeded("clReleaseContext", clReleaseContext(plain));
+  succeeded(clReleaseContext, clReleaseContext(plain));
   return EXIT_SUCCESS;
 }
