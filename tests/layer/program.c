@@ -583,24 +583,18 @@ static void ask(void)
 
 /* --- sequences --- */
 
+#define STEP(weight, take)                                                                         \
+  {                                                                                                \
+    weight, #take, take                                                                            \
+  }
 static const struct {
   size_t weight;
   const char *name;
   void (*take)(void);
-} steps[] = {{44, "range", use_range},
-             {14, "map", map},
-             {26, "box", use_box},
-             {16, "image", use_image},
-             {3, "migrate", migrate},
-             {50, "make buffer", make_buffer},
-             {20, "make part", make_part},
-             {10, "make image", make_image},
-             {3, "retain", retain},
-             {26, "release_some", release_some},
-             {14, "ask", ask},
-             {20, "run", run_kernel},
-             {15, "gate", turn_gate},
-             {3, "queue", replace_queue}};
+} steps[] = {STEP(44, use_range), STEP(14, map),          STEP(26, use_box),   STEP(16, use_image),
+             STEP(3, migrate),    STEP(50, make_buffer),  STEP(20, make_part), STEP(10, make_image),
+             STEP(3, retain),     STEP(26, release_some), STEP(14, ask),       STEP(20, run_kernel),
+             STEP(15, turn_gate), STEP(3, replace_queue)};
 
 static void print_hash(unsigned i)
 {

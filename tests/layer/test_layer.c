@@ -84,7 +84,7 @@ static cl_int answer(const void *value, size_t bytes, size_t room, void *to, siz
 
 #define ANSWER(value) answer(&(value), sizeof(value), room, to, bytes)
 
-static cl_int CL_API_CALL get_device_info(INFO(cl_device_id))
+static cl_int CL_API_CALL told_GetDeviceInfo(INFO(cl_device_id))
 {
   const cl_uint number = 1024; /* bits of alignment; nobody's vendor */
   const cl_ulong memory = DEVICE_BYTES;
@@ -96,13 +96,13 @@ static cl_int CL_API_CALL get_device_info(INFO(cl_device_id))
              : ANSWER(number);
 }
 
-static cl_int CL_API_CALL get_context_info(INFO(cl_context))
+static cl_int CL_API_CALL told_GetContextInfo(INFO(cl_context))
 {
   const cl_uint count = 1 + driver.more_devices;
   return what == CL_CONTEXT_NUM_DEVICES ? ANSWER(count) : ANSWER(device);
 }
 
-static cl_int CL_API_CALL get_queue_info(INFO(cl_command_queue))
+static cl_int CL_API_CALL told_GetCommandQueueInfo(INFO(cl_command_queue))
 {
   return what == CL_QUEUE_CONTEXT  ? ANSWER(context)
          : what == CL_QUEUE_DEVICE ? ANSWER(device)
@@ -110,7 +110,7 @@ static cl_int CL_API_CALL get_queue_info(INFO(cl_command_queue))
 }
 
 /* Of an image, too. */
-static cl_int CL_API_CALL get_mem_info(INFO(cl_mem))
+static cl_int CL_API_CALL told_GetImageInfo(INFO(cl_mem))
 {
   const mem *it = (const mem *)of;
   const size_t one = 1;
@@ -120,7 +120,7 @@ static cl_int CL_API_CALL get_mem_info(INFO(cl_mem))
 }
 
 /* Whoever looks at what is not done gives it time. */
-static cl_int CL_API_CALL get_event_info(INFO(cl_event))
+static cl_int CL_API_CALL told_GetEventInfo(INFO(cl_event))
 {
   const event *it = (const event *)of;
   driver.looks++;
@@ -143,12 +143,12 @@ static int add(void *handle, int change)
 }
 
 #define COUNTED(object, type, at_end)                                                              \
-  static cl_int CL_API_CALL retain_##object(type of)                                               \
+  static cl_int CL_API_CALL told_Retain##object(type of)                                           \
   {                                                                                                \
     add(of, 1);                                                                                    \
     return CL_SUCCESS;                                                                             \
   }                                                                                                \
-  static cl_int CL_API_CALL release_##object(type of)                                              \
+  static cl_int CL_API_CALL told_Release##object(type of)                                          \
   {                                                                                                \
     if (add(of, -1) == 0)                                                                          \
       at_end;                                                                                      \
@@ -161,13 +161,13 @@ static void end_mem(cl_mem of)
     ((mem *)of)->at_end(of, NULL);
 }
 
-COUNTED(context, cl_context, (void)0)
-COUNTED(queue, cl_command_queue, release_context(context))
-COUNTED(mem, cl_mem, end_mem(of))
-COUNTED(event, cl_event, (void)0)
+COUNTED(Context, cl_context, (void)0)
+COUNTED(CommandQueue, cl_command_queue, told_ReleaseContext(context))
+COUNTED(MemObject, cl_mem, end_mem(of))
+COUNTED(Event, cl_event, (void)0)
 
-static cl_int CL_API_CALL set_destructor(cl_mem of, void(CL_CALLBACK *notify)(cl_mem, void *),
-                                         void *user_data)
+static cl_int CL_API_CALL told_SetMemObjectDestructorCallback(
+    cl_mem of, void(CL_CALLBACK *notify)(cl_mem, void *), void *user_data)
 {
   ((mem *)of)->at_end = notify;
   return CL_SUCCESS;
@@ -175,21 +175,20 @@ static cl_int CL_API_CALL set_destructor(cl_mem of, void(CL_CALLBACK *notify)(cl
 
 /* --- what is made --- */
 
-static cl_context CL_API_CALL create_context(const cl_context_properties *properties, cl_uint count,
-                                             const cl_device_id *devices,
-                                             void(CL_CALLBACK *notify)(const char *, const void *,
-                                                                       size_t, void *),
-                                             void *user_data, cl_int *code)
+static cl_context CL_API_CALL told_CreateContext(
+    const cl_context_properties *properties, cl_uint count, const cl_device_id *devices,
+    void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *user_data,
+    cl_int *code)
 {
   driver.references = 1;
   return context;
 }
 
-static cl_command_queue CL_API_CALL create_queue(cl_context of, cl_device_id on,
-                                                 cl_command_queue_properties properties,
-                                                 cl_int *code)
+static cl_command_queue CL_API_CALL told_CreateCommandQueue(cl_context of, cl_device_id on,
+                                                            cl_command_queue_properties properties,
+                                                            cl_int *code)
 {
-  retain_context(of);
+  told_RetainContext(of);
   ck_assert_uint_lt(driver.queue_count, MOST_QUEUES);
   queue *made = &driver.queues[driver.queue_count++];
   *made = (queue){.references = 1, .properties = properties};
@@ -204,13 +203,13 @@ static event *make_event(queue *of)
   return made;
 }
 
-static cl_event CL_API_CALL create_user_event(cl_context of, cl_int *code)
+static cl_event CL_API_CALL told_CreateUserEvent(cl_context of, cl_int *code)
 {
   return (cl_event)make_event(&driver.queues[0]);
 }
 
-static cl_mem CL_API_CALL create_buffer(cl_context of, cl_mem_flags flags, size_t bytes, void *host,
-                                        cl_int *code)
+static cl_mem CL_API_CALL told_CreateBuffer(cl_context of, cl_mem_flags flags, size_t bytes,
+                                            void *host, cl_int *code)
 {
   const bool is_refused = driver.refusals > 0;
   driver.refusals -= is_refused;
@@ -225,50 +224,52 @@ static cl_mem CL_API_CALL create_buffer(cl_context of, cl_mem_flags flags, size_
   return (cl_mem)made;
 }
 
-static void *CL_API_CALL svm_alloc(cl_context of, cl_svm_mem_flags flags, size_t bytes,
-                                   cl_uint alignment)
+static void *CL_API_CALL told_SVMAlloc(cl_context of, cl_svm_mem_flags flags, size_t bytes,
+                                       cl_uint alignment)
 {
-  return create_buffer(of, flags, bytes, NULL, NULL);
+  return told_CreateBuffer(of, flags, bytes, NULL, NULL);
 }
 
-static void CL_API_CALL svm_free(cl_context of, void *pointer)
+static void CL_API_CALL told_SVMFree(cl_context of, void *pointer)
 {
-  release_mem(pointer);
+  told_ReleaseMemObject(pointer);
 }
 
 /* The test itself does what a callback would. */
-static cl_int CL_API_CALL enqueue_svm_free(cl_command_queue on, cl_uint few, void *pointers[],
-                                           void(CL_CALLBACK *free_them)(cl_command_queue, cl_uint,
-                                                                        void *[], void *),
-                                           void *user_data, WAITS)
+static cl_int CL_API_CALL told_EnqueueSVMFree(cl_command_queue on, cl_uint few, void *pointers[],
+                                              void(CL_CALLBACK *free_them)(cl_command_queue,
+                                                                           cl_uint, void *[],
+                                                                           void *),
+                                              void *user_data, WAITS)
 {
-  return free_them ? CL_SUCCESS : release_mem(pointers[0]);
+  return free_them ? CL_SUCCESS : told_ReleaseMemObject(pointers[0]);
 }
 
-static cl_mem CL_API_CALL create_with_properties(cl_context of, const cl_mem_properties *properties,
-                                                 cl_mem_flags flags, size_t bytes, void *host,
-                                                 cl_int *code)
+static cl_mem CL_API_CALL told_CreateBufferWithProperties(cl_context of,
+                                                          const cl_mem_properties *properties,
+                                                          cl_mem_flags flags, size_t bytes,
+                                                          void *host, cl_int *code)
 {
   ck_assert(properties);
-  return create_buffer(of, flags, bytes, host, code);
+  return told_CreateBuffer(of, flags, bytes, host, code);
 }
 
 /* Of a buffer, and of the driver's memory no more than that. */
-static cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags,
-                                            cl_buffer_create_type type, const void *region,
-                                            cl_int *code)
+static cl_mem CL_API_CALL told_CreateSubBuffer(cl_mem buffer, cl_mem_flags flags,
+                                               cl_buffer_create_type type, const void *region,
+                                               cl_int *code)
 {
   ck_assert_int_gt(((mem *)buffer)->references, 0);
-  return create_buffer(context, flags, ((const cl_buffer_region *)region)->size, NULL, code);
+  return told_CreateBuffer(context, flags, ((const cl_buffer_region *)region)->size, NULL, code);
 }
 
-static cl_mem CL_API_CALL create_image(cl_context of, cl_mem_flags flags,
-                                       const cl_image_format *format, const cl_image_desc *desc,
-                                       void *host, cl_int *code)
+static cl_mem CL_API_CALL told_CreateImage(cl_context of, cl_mem_flags flags,
+                                           const cl_image_format *format, const cl_image_desc *desc,
+                                           void *host, cl_int *code)
 {
   ck_assert(!desc->buffer || ((mem *)desc->buffer)->references > 0);
   const size_t rows = desc->image_height ? desc->image_height : 1;
-  return create_buffer(of, flags, desc->image_width * rows, host, code);
+  return told_CreateBuffer(of, flags, desc->image_width * rows, host, code);
 }
 
 /* --- work --- */
@@ -321,8 +322,9 @@ static cl_int use_memory(cl_command_queue on, cl_mem handle)
   return CL_SUCCESS;
 }
 
-static cl_int CL_API_CALL fill_buffer(cl_command_queue on, cl_mem handle, const void *pattern,
-                                      size_t pattern_bytes, size_t offset, size_t bytes, WAITS)
+static cl_int CL_API_CALL told_EnqueueFillBuffer(cl_command_queue on, cl_mem handle,
+                                                 const void *pattern, size_t pattern_bytes,
+                                                 size_t offset, size_t bytes, WAITS)
 {
   driver.waits = count;
   if (!count != !list)
@@ -332,23 +334,24 @@ static cl_int CL_API_CALL fill_buffer(cl_command_queue on, cl_mem handle, const 
   return use_memory(on, handle);
 }
 
-static cl_int CL_API_CALL migrate_one(cl_command_queue on, cl_uint mem_count, const cl_mem *mems,
-                                      cl_mem_migration_flags flags, WAITS)
+static cl_int CL_API_CALL told_EnqueueMigrateMemObjects(cl_command_queue on, cl_uint mem_count,
+                                                        const cl_mem *mems,
+                                                        cl_mem_migration_flags flags, WAITS)
 {
   return use_memory(on, mems[0]);
 }
 
 /* A map of a part is no map of the whole. */
-static void *CL_API_CALL map_buffer(cl_command_queue on, cl_mem handle, cl_bool blocking,
-                                    cl_map_flags flags, size_t offset, size_t bytes, WAITS,
-                                    cl_int *code)
+static void *CL_API_CALL told_EnqueueMapBuffer(cl_command_queue on, cl_mem handle, cl_bool blocking,
+                                               cl_map_flags flags, size_t offset, size_t bytes,
+                                               WAITS, cl_int *code)
 {
   ((mem *)handle)->maps++;
   *code = CL_SUCCESS;
   return handle;
 }
 
-static cl_int CL_API_CALL marker(cl_command_queue on, WAITS)
+static cl_int CL_API_CALL told_EnqueueMarkerWithWaitList(cl_command_queue on, WAITS)
 {
   ((queue *)on)->given++;
   if (ended)
@@ -356,7 +359,7 @@ static cl_int CL_API_CALL marker(cl_command_queue on, WAITS)
   return CL_SUCCESS;
 }
 
-static cl_int CL_API_CALL flush(cl_command_queue handle)
+static cl_int CL_API_CALL told_Flush(cl_command_queue handle)
 {
   const queue *of = (const queue *)handle;
   ck_assert_int_gt(of->references, 0);
@@ -364,7 +367,7 @@ static cl_int CL_API_CALL flush(cl_command_queue handle)
 }
 
 /* A callback of the program's runs on a thread of the driver's, before it is done. */
-static cl_int CL_API_CALL wait_for_events(cl_uint count, const cl_event *list)
+static cl_int CL_API_CALL told_WaitForEvents(cl_uint count, const cl_event *list)
 {
   queue *of = ((const event *)list[0])->of;
   const bool is_done = driver.callback != NULL;
@@ -375,51 +378,33 @@ static cl_int CL_API_CALL wait_for_events(cl_uint count, const cl_event *list)
   return CL_SUCCESS;
 }
 
-static void *CL_API_CALL get_extension(const char *name)
+static void *CL_API_CALL told_GetExtensionFunctionAddress(const char *name)
 {
   return strncmp(name, "clTold", 6) == 0 ? (void *)&driver : NULL;
 }
 
-static void *CL_API_CALL get_extension_for_platform(cl_platform_id of, const char *name)
+static void *CL_API_CALL told_GetExtensionFunctionAddressForPlatform(cl_platform_id of,
+                                                                     const char *name)
 {
-  return get_extension(name);
+  return told_GetExtensionFunctionAddress(name);
 }
 
-static const cl_icd_dispatch target = {.clGetDeviceInfo = get_device_info,
-                                       .clCreateContext = create_context,
-                                       .clGetContextInfo = get_context_info,
-                                       .clRetainContext = retain_context,
-                                       .clReleaseContext = release_context,
-                                       .clCreateCommandQueue = create_queue,
-                                       .clGetCommandQueueInfo = get_queue_info,
-                                       .clRetainCommandQueue = retain_queue,
-                                       .clReleaseCommandQueue = release_queue,
-                                       .clFlush = flush,
-                                       .clFinish = flush,
-                                       .clCreateBuffer = create_buffer,
-                                       .clCreateBufferWithProperties = create_with_properties,
-                                       .clSVMAlloc = svm_alloc,
-                                       .clSVMFree = svm_free,
-                                       .clEnqueueSVMFree = enqueue_svm_free,
-                                       .clCreateSubBuffer = create_sub_buffer,
-                                       .clCreateImage = create_image,
-                                       .clGetImageInfo = get_mem_info,
-                                       .clRetainMemObject = retain_mem,
-                                       .clReleaseMemObject = release_mem,
-                                       .clGetMemObjectInfo = get_mem_info,
-                                       .clSetMemObjectDestructorCallback = set_destructor,
-                                       .clEnqueueFillBuffer = fill_buffer,
-                                       .clEnqueueMapBuffer = map_buffer,
-                                       .clEnqueueMigrateMemObjects = migrate_one,
-                                       .clEnqueueMarkerWithWaitList = marker,
-                                       .clGetEventInfo = get_event_info,
-                                       .clWaitForEvents = wait_for_events,
-                                       .clCreateUserEvent = create_user_event,
-                                       .clRetainEvent = retain_event,
-                                       .clReleaseEvent = release_event,
-                                       .clGetExtensionFunctionAddress = get_extension,
-                                       .clGetExtensionFunctionAddressForPlatform =
-                                           get_extension_for_platform};
+/* clang-format off */
+#define TOLD(name)        .cl##name = told_##name,
+#define SAME(name, other) .cl##name = told_##other,
+static const cl_icd_dispatch target = {
+    TOLD(GetDeviceInfo) TOLD(CreateContext) TOLD(GetContextInfo) TOLD(RetainContext)
+    TOLD(ReleaseContext) TOLD(CreateCommandQueue) TOLD(GetCommandQueueInfo) TOLD(RetainCommandQueue)
+    TOLD(ReleaseCommandQueue) TOLD(Flush) TOLD(CreateBuffer) TOLD(CreateBufferWithProperties)
+    TOLD(SVMAlloc) TOLD(SVMFree) TOLD(EnqueueSVMFree) TOLD(CreateSubBuffer) TOLD(CreateImage)
+    TOLD(GetImageInfo) TOLD(RetainMemObject) TOLD(ReleaseMemObject)
+    TOLD(SetMemObjectDestructorCallback) TOLD(EnqueueFillBuffer) TOLD(EnqueueMapBuffer)
+    TOLD(EnqueueMigrateMemObjects) TOLD(EnqueueMarkerWithWaitList) TOLD(GetEventInfo)
+    TOLD(WaitForEvents) TOLD(CreateUserEvent) TOLD(RetainEvent) TOLD(ReleaseEvent)
+    TOLD(GetExtensionFunctionAddress) TOLD(GetExtensionFunctionAddressForPlatform)
+    SAME(Finish, Flush) SAME(GetMemObjectInfo, GetImageInfo)
+};
+/* clang-format on */
 
 /* --- the layer that records --- */
 
