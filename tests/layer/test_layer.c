@@ -851,10 +851,9 @@ START_TEST(images_come_again_where_all_is_equal)
     cl_image_desc desc = {types[_i].type, 8, 8, 8, 8, 0, 0, 0, 0, {NULL}};
     cl_mem first = cl->clCreateImage(context, 0, &floats, &desc, NULL, NULL);
     release(first);
-    desc.image_width += i == 0;
-    desc.image_height += i == 1;
-    desc.image_depth += i == 2;
-    desc.image_array_size += i == 3;
+    size_t *const parts[] = {&desc.image_width, &desc.image_height, &desc.image_depth,
+                             &desc.image_array_size};
+    *parts[i % 4] += i < 4;
     cl_mem second = cl->clCreateImage(context, i == 4 ? CL_MEM_READ_ONLY : 0,
                                       i == 5 ? &halves : &floats, &desc, NULL, NULL);
     ck_assert_int_eq(second != first, i < 6 && types[_i].differ[i] != '-');
