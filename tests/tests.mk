@@ -295,17 +295,12 @@ layer_checks = \
 layer_programs = tests/layer/program$(EXEEXT)
 EXTRA_PROGRAMS += tests/layer/program
 tests_layer_program_SOURCES = \
-	tests/layer/program.c tests/layer/program.h \
-	tests/layer/random_calls.c \
+	tests/layer/program.c \
 	tests/support/chance.h tests/support/opencl_devices.h
 tests_layer_program_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_layer_program_LDADD = $(OPENCL_LIBS)
 CLEANFILES += $(layer_programs)
 tests_layer_test_layer_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-tests_layer_test_layer_SOURCES = \
-	tests/layer/test_layer.c \
-	tests/layer/test_run.c \
-	tests/layer/told_driver.c tests/layer/told_driver.h
 if LAYER
 if HAVE_CHECK
 check_PROGRAMS += tests/layer/test_layer

@@ -58,16 +58,16 @@ says_for() {
   with=
 }
 
-# alone PART...: what the program prints without a layer, to plain.
-alone() {
+# same OPTIONS PART...: the program does and prints under $command, with these options, what it does
+# without.
+same() {
+  options=$1
+  shift
   code=0
   timeout 300 "$program" "$@" >plain || code=$?
   [ "$code" -eq 0 ] || fail "$* fails by itself, exit code $code: $(tail plain)"
-}
-
-# as_alone ARGUMENT...: the program does under $command what it does without.
-as_alone() {
-  run 0 "$@"
+  # shellcheck disable=SC2086 # words
+  run 0 $options "$program" "$@"
   cmp -s plain out || fail "$*: does something else: $(diff -U100 plain out | head -n 150)"
 }
 
