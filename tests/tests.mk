@@ -134,7 +134,7 @@ tests_api_test_hook_SOURCES = tests/api/test_hook.c tests/api/hook_registration.
 tests_api_test_hook_LDFLAGS = $(failmalloc_link_flags)
 tests_api_test_pool_SOURCES = tests/api/test_pool.c tests/api/pool_defaults.c \
 	tests/api/pool_held.c tests/api/pool_idle.c tests/api/pool_out_of_memory.c \
-	tests/api/pool_peaks.c tests/api/pool_streams.c tests/api/pool_try.c
+	tests/api/pool_peaks.c tests/api/pool_streams.c
 tests_api_test_pool_LDFLAGS = $(failmalloc_link_flags)
 # Those of status.h, bin.h, bytes.h and log.h.
 tests_api_test_status_SOURCES = tests/api/test_status.c tests/api/bin.c tests/api/bytes.c \

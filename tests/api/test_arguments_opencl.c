@@ -16,7 +16,7 @@ enum { BYTES = 10000 };
 
 static clpt_cl cl, other; /* contexts of their own */
 static bool has_svm;
-static clp_allocator *allocator, *svm, *host;
+static clp_allocator *allocator, *svm, *host, *made; /* made: by a row of SIZED */
 static clp_pool *pool, *svm_pool, *host_pool; /* svm_pool: NULL without shared virtual memory */
 static clp_buffer *buffer, *svm_buffer, *host_buffer; /* of BYTES, active */
 
@@ -36,6 +36,7 @@ static void setup(void)
   clpt_cl_open(&other, 1);
   clpt_cl_reset();
   has_svm = clpt_cl_has(&cl, CLPT_SVM);
+  clpt_rows_left_out = has_svm ? NULL : "svm";
   clpt_ok(clp_cl_immediate_allocator_create(cl.queue, 0, &allocator));
   pool = clpt_pool(allocator);
   buffer = clpt_allocate(pool, BYTES);
@@ -83,38 +84,7 @@ static void read_figures(void *all)
   read->taken = clpt_cl_calls(CLPT_clCreateBuffer) + clpt_cl_calls(CLPT_clSVMAlloc);
 }
 
-START_TEST(each_row)
-{
-  if (has_svm || !strstr(clpt_rows[_i]->file, "svm"))
-    clpt_check_row(clpt_rows[_i], read_figures, sizeof(figures));
-}
-END_TEST
-
-/* --- a struct that begins with its size --- */
-
-static const clp_cl_svm_options svm_options = CLP_CL_SVM_OPTIONS_INIT;
-
-static clp_allocator *made;
-
-CLPT_MAKE(create_svm_allocator, clp_cl_svm_allocator_create(cl.context, given, &made),
-          clp_allocator_release(made))
-
-START_TEST(svm_options_of_other_sizes)
-{
-  const clpt_sized sized = {
-      "clp_cl_svm_allocator_create",           "clp_cl_svm_options", sizeof(clp_cl_svm_options),
-      offsetof(clp_cl_svm_options, alignment), &svm_options,         create_svm_allocator};
-  if (has_svm)
-    clpt_check_sized(&sized);
-}
-END_TEST
-
 CLPT_MAIN("arguments: OpenCL", clpt_cl_run)
 {
-  TCase *tests = clpt_case(suite, "rows");
-  tcase_add_checked_fixture(tests, setup, teardown);
-  tcase_add_loop_test(tests, each_row, 0, (int)clpt_row_count);
-  tests = clpt_case(suite, "structs");
-  tcase_add_checked_fixture(tests, setup, teardown);
-  tcase_add_test(tests, svm_options_of_other_sizes);
+  clpt_add_rows(suite, setup, teardown, read_figures, sizeof(figures));
 }
