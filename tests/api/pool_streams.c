@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Streams of a pool: streams that are given up, how few marks are made, how long streams are kept,
+/* Streams of a pool: streams that are given up, how long streams are kept,
  * and calls that fail. Who waits for whom is in support/order_table.c and in tests/model. */
 #include "support/late_rig.h"
 #include "support/suite.h"
 
-#include <clpool/hook.h>
 #include <clpool/log.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -110,30 +109,17 @@ static bool forget_both(clp_pool *pool, size_t bytes, void *user_data)
   return false;
 }
 
-static void forget_in_hook(const clp_hook_event *event, void *user_data)
-{
-  (void)event;
-  (void)forget_both(rig.pool, 0, user_data);
-}
-
-START_TEST(the_stream_of_a_call_is_busy_in_its_callbacks)
+START_TEST(the_stream_of_a_call_is_busy_in_its_callback)
 {
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
-  clp_hook hook = {.struct_size = sizeof(hook), .name = "h", .malloc_preprocess = forget_in_hook};
   clp_buffer *buffer = NULL;
   options.on_out_of_memory = forget_both;
   clpt_late_init(&rig.device);
   rig.home = NULL;
   clpt_late_rig_start_on(&rig, &options);
   clpt_late_hold(&rig, rig.u);
-  if (_i) {
-    clpt_ok(clp_hook_push(&hook));
-    clpt_late_hold(&rig, rig.s);
-    clpt_ok(clp_hook_pop(&hook));
-  } else {
-    rig.device.capacity = 1;
-    clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_pool_allocate_on(rig.pool, 5000, rig.s, &buffer));
-  }
+  rig.device.capacity = 1;
+  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_pool_allocate_on(rig.pool, 5000, rig.s, &buffer));
   ck_assert_int_eq(of_s, CLP_BUSY);
   ck_assert_int_eq(of_u, CLP_SUCCESS);
   clpt_late_end_stream(&rig);
@@ -267,57 +253,18 @@ START_TEST(a_new_binding_that_fails_leaves_the_old_one)
 }
 END_TEST
 
-/* --- few marks, and few streams --- */
-
-START_TEST(one_mark_serves_all_that_was_released_before_it)
-{
-  enum { BLOCKS = 50, FEW = 3 };
-  clp_buffer *buffers[BLOCKS];
-  unsigned flags = (unsigned)_i; /* without the host's or the stream's wait, new blocks are taken */
-  clpt_late_rig_start(&rig, flags);
-  for (int i = 0; i < BLOCKS; i++)
-    buffers[i] = clpt_late_take(&rig, rig.s);
-  for (int i = 0; i < BLOCKS; i++)
-    clpt_ok(clp_buffer_release_on(buffers[i], rig.s));
-  ck_assert_uint_eq(rig.device.calls[CLPT_LATE_MARK_CREATE], 0);
-  for (int i = 0; i < BLOCKS; i++)
-    buffers[i] = flags & CLP_REUSE_INTERNAL_DEPENDENCIES ? clpt_late_take_held(&rig, rig.t)
-                                                         : clpt_late_take_new(&rig, rig.t);
-  ck_assert_uint_le(rig.device.calls[CLPT_LATE_MARK_CREATE], FEW);
-  ck_assert_uint_le(rig.device.calls[CLPT_LATE_STREAM_WAIT], FEW);
-  ck_assert_uint_le(clpt_late_retains(&rig.device), FEW);
-  for (int i = 0; i < BLOCKS; i++)
-    clpt_ok(clp_buffer_release_on(buffers[i], rig.t));
-  clpt_late_rig_end(&rig);
-}
-END_TEST
+/* --- few questions, and few streams --- */
 
 static clp_buffer *beside;
-static clpt_late_call beside_at;
 
 /* As another thread would. */
 static void take_beside(clpt_late_device *device, clpt_late_call call)
 {
-  if (call != beside_at)
+  if (call != CLPT_LATE_MARK_IS_DONE)
     return;
   device->on_call = NULL;
   clpt_ok(clp_pool_allocate_on(rig.pool, CLPT_LATE_BYTES, rig.t, &beside));
 }
-
-START_TEST(a_stream_that_two_threads_bring_at_once_is_kept_once)
-{
-  clp_buffer *buffer;
-  clpt_late_rig_start(&rig, CLPT_REUSE_EITHER);
-  beside_at = CLPT_LATE_STREAM_RETAIN;
-  rig.device.on_call = take_beside;
-  clpt_ok(clp_pool_allocate_on(rig.pool, CLPT_LATE_BYTES, rig.t, &buffer));
-  ck_assert_ptr_null(rig.device.on_call);
-  ck_assert_uint_eq(clpt_late_retains(&rig.device), 1);
-  clpt_ok(clp_buffer_release_on(beside, rig.t));
-  clpt_ok(clp_buffer_release_on(buffer, rig.t));
-  clpt_late_rig_end(&rig);
-}
-END_TEST
 
 /* While one thread asks about a mark, another one finds a later one done. */
 START_TEST(what_was_found_done_is_not_asked_about_again)
@@ -332,7 +279,6 @@ START_TEST(what_was_found_done_is_not_asked_about_again)
       clpt_ok(clp_pool_mark_stream(rig.pool, rig.s));
   }
   clpt_late_run_all(&rig.device);
-  beside_at = CLPT_LATE_MARK_IS_DONE;
   rig.device.on_call = take_beside;
   clpt_ok(clp_pool_allocate_on(rig.pool, CLPT_LATE_BYTES, rig.t, &buffers[0]));
   ck_assert_ptr_null(rig.device.on_call);
@@ -388,7 +334,7 @@ CLPT_SUITE("streams")
 {
   TCase *tests = clpt_case(suite, "forget");
   tcase_add_loop_test(tests, calls_with_a_stream_are_over_before_it_is_forgotten, 0, 2 * MEETINGS);
-  tcase_add_loop_test(tests, the_stream_of_a_call_is_busy_in_its_callbacks, 0, 2);
+  tcase_add_test(tests, the_stream_of_a_call_is_busy_in_its_callback);
   tcase_add_test(tests, the_allocator_forgets_the_stream_too);
 
   tests = clpt_case(suite, "failures");
@@ -396,9 +342,6 @@ CLPT_SUITE("streams")
   tcase_add_loop_test(tests, new_memory_that_cannot_be_waited_for_is_given_back, 0, 4);
   tcase_add_test(tests, new_memory_that_cannot_be_given_back_is_for_the_log);
   tests = clpt_case(suite, "few");
-  tcase_add_loop_test(tests, one_mark_serves_all_that_was_released_before_it, 0,
-                      CLPT_REUSE_CHOICES);
-  tcase_add_test(tests, a_stream_that_two_threads_bring_at_once_is_kept_once);
   tcase_add_test(tests, what_was_found_done_is_not_asked_about_again);
   tcase_add_loop_test(tests, streams_of_the_past_are_let_go, 0, 8 * CLPT_LATE_FREEINGS);
 }
