@@ -174,7 +174,6 @@ static void use_beside_many(clpt_worker *self)
   }
 }
 
-/* In the second wave, threads go on with what those of the first left. */
 START_TEST(a_hundred_threads_share_a_pool_at_once_and_again)
 {
   static const clpt_work work[] = {use_beside_many};
