@@ -97,7 +97,9 @@ static void start_rigs(void)
   clpt_device_init(&rig.device);
   rig.device.ops.max_block_bytes = LARGEST_BLOCK;
   clpt_rig_start_with(&rig, NULL);
-  clpt_rig_start_on(&measured, MEASURED_BYTES);
+  clpt_device_init(&measured.device);
+  measured.device.ops.device_bytes = MEASURED_BYTES;
+  clpt_rig_start_with(&measured, NULL);
   clpt_ok(clp_pool_set_limit(measured.pool, LIMIT));
   clpt_hold(rig.pool, 100, 2);
   buffer = clpt_allocate(rig.pool, 100);

@@ -131,7 +131,9 @@ START_TEST(a_fraction_is_of_the_devices_memory)
               {SIZE_MAX - 1, 1.0, SIZE_MAX - 1},
               {SIZE_MAX / 2 + 2, 1.0, SIZE_MAX / 2 + 2}};
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-    clpt_rig_start_on(&rig, rows[i].bytes);
+    clpt_device_init(&rig.device);
+    rig.device.ops.device_bytes = rows[i].bytes;
+    clpt_rig_start_with(&rig, NULL);
     clpt_ok(clp_pool_set_limit(rig.pool, 77));
     clpt_ok(clp_pool_set_limit_fraction(rig.pool, rows[i].fraction));
     ck_assert_uint_eq(clp_pool_get_limit(rig.pool), rows[i].limit);

@@ -54,24 +54,6 @@ START_TEST(a_message_is_copied_and_cut_after_511_bytes)
 }
 END_TEST
 
-START_TEST(success_leaves_the_last_error_and_a_failure_replaces_it)
-{
-  clp_allocator *allocator;
-  clp_pool *pool;
-  clp_buffer *buffer;
-  clpt_ok_quietly(clp_simulated_allocator_create(0, &allocator));
-  clpt_ok_quietly(clp_pool_create(allocator, NULL, &pool));
-  clpt_ok_quietly(clp_pool_allocate(pool, 100, &buffer));
-  clpt_ok_quietly(clp_buffer_release(buffer));
-  clpt_ok_quietly(clp_pool_free_held(pool));
-  clp_pool_release(pool);
-  clp_allocator_release(allocator);
-  check_last(CLP_BUSY, 5, "from before");
-  ck_assert_int_eq(clp_pool_create(NULL, NULL, NULL), CLP_INVALID_ARGUMENT);
-  check_last(CLP_INVALID_ARGUMENT, 0, clp_last_error()->message);
-}
-END_TEST
-
 /* In a thread of its own, which has not failed before. */
 static void *fail_without_host_memory(void *found)
 {
@@ -155,7 +137,6 @@ CLPT_MAIN("status", clpt_run)
   TCase *tests = clpt_case(suite, "status");
   tcase_add_test(tests, each_status_has_its_name_and_message);
   tcase_add_test(tests, a_message_is_copied_and_cut_after_511_bytes);
-  tcase_add_test(tests, success_leaves_the_last_error_and_a_failure_replaces_it);
   tcase_add_test(tests, each_thread_has_a_last_error_of_its_own);
   tcase_add_test(tests, without_host_memory_the_message_is_that_of_the_status);
   tcase_add_test(tests, a_thread_may_fail_until_its_very_end);
