@@ -66,7 +66,6 @@ tests_libclptest_a_SOURCES = \
 	tests/support/cuda_device.c tests/support/cuda_device.h \
 	tests/support/failing_allocator.c tests/support/failing_allocator.h \
 	tests/support/failmalloc.c tests/support/failmalloc.h \
-	tests/support/host_failures.c tests/support/host_failures.h \
 	tests/support/instrumented.h \
 	tests/support/late_device.c tests/support/late_device.h \
 	tests/support/late_rig.c tests/support/late_rig.h \

@@ -42,11 +42,8 @@ static const struct row {
     {1100, 0, "c500 D1 R1", 0, FULL, "A1023! D! R! C1023"},
     {1415, 0, "h400 c500 F1", 0, FULL, "A1023! F415! D A1023! R A1023! C1023"},
     /* What is no lack of memory ends the request at once. */
-    {0, 0, "h100 A1", 0, CLP_INVALID_ARGUMENT, "A1023!"},
     {0, 0, "h100 A3", 0, CLP_OUT_OF_HOST_MEMORY, "A1023!"},
     {0, 0, "h100 A4", 0, CLP_LIMIT_EXCEEDED, "A1023!"}, /* the allocator's own */
-    {0, 0, "h100 A5", 0, CLP_NOT_SUPPORTED, "A1023!"},
-    {0, 0, "h100 A7", 0, CLP_BUSY, "A1023!"},
     {0, 0, "h100 A10", 0, CLP_BACKEND_ERROR, "A1023!"},
     {1023, 0, "h100 h200 B10", 0, CLP_BACKEND_ERROR, "A1023! F207 A1023!"},
     /* The callback is called as long as it says yes, and each time all steps follow. */

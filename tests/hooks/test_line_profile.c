@@ -4,7 +4,6 @@
 #include "hooks/line_profile.h"
 #include "support/chance.h"
 #include "support/failmalloc.h"
-#include "support/host_failures.h"
 #include "support/suite.h"
 
 #include <errno.h>
