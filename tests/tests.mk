@@ -66,7 +66,6 @@ tests_libclptest_a_SOURCES = \
 	tests/support/cuda_device.c tests/support/cuda_device.h \
 	tests/support/failing_allocator.c tests/support/failing_allocator.h \
 	tests/support/failmalloc.c tests/support/failmalloc.h \
-	tests/support/host_failures.c tests/support/host_failures.h \
 	tests/support/instrumented.h \
 	tests/support/late_device.c tests/support/late_device.h \
 	tests/support/late_rig.c tests/support/late_rig.h \
@@ -134,7 +133,7 @@ tests_api_test_hook_SOURCES = tests/api/test_hook.c tests/api/hook_registration.
 tests_api_test_hook_LDFLAGS = $(failmalloc_link_flags)
 tests_api_test_pool_SOURCES = tests/api/test_pool.c tests/api/pool_defaults.c \
 	tests/api/pool_held.c tests/api/pool_idle.c tests/api/pool_out_of_memory.c \
-	tests/api/pool_peaks.c tests/api/pool_streams.c tests/api/pool_try.c
+	tests/api/pool_peaks.c tests/api/pool_streams.c
 tests_api_test_pool_LDFLAGS = $(failmalloc_link_flags)
 # Those of status.h, bin.h, bytes.h and log.h.
 tests_api_test_status_SOURCES = tests/api/test_status.c tests/api/bin.c tests/api/bytes.c \

@@ -4,7 +4,6 @@
 
 #include <clpool/bytes.h>
 #include <stdint.h>
-#include <stdio.h>
 
 static const struct {
   const char *text;
@@ -12,25 +11,18 @@ static const struct {
 } sizes[] = {
     {"0", 0, 0},
     {"007", 0, 7},
-    {"1073741824", 0, (size_t)1 << 30},
     {"512M", 0, (size_t)512 << 20},
     {"1KiB", 0, 1024},
-    {"3MiB", 0, (size_t)3 << 20},
-    {"2G", 0, (size_t)2 << 30},
     {"1.5K", 0, 1536},
     {"0.5KiB", 0, 512},
     {"0.0T", 0, 0},
     {"0.0000000000000001M", 0, 1},
     {"0.9999999999999999999999K", 0, 1023},
     {"40%", 10000, 4000},
-    {"100.000%", 10000, 10000},
-    {"0%", 10000, 0},
-    {"12.5%", 10000, 1250},
     {"0.12345678901234567890%", 10000, 12},
     {"0.0000000000000001%", 10000, 1},
     {"99.99999999999999999999%", 10000, 9999},
     {"29%", 100, 29},
-    {"33.4%", 3, 1},
     {"50%", 1, 1},
     {"0.0000000000000001%", 16, 1},
     {"50%", SIZE_MAX, SIZE_MAX / 2},
@@ -38,13 +30,16 @@ static const struct {
     {"25%", SIZE_MAX - 1, SIZE_MAX / 4},
     {"99.99999999999999999999999%", SIZE_MAX, SIZE_MAX - 1},
     {"100%", SIZE_MAX, SIZE_MAX},
+#if SIZE_MAX > UINT32_MAX
+    {"18446744073709551615", 0, SIZE_MAX},
+#endif
 };
 
 /* Between the bars. */
 static const char refused[] =
     "||abc|-1|+5| 5|5 |5 M|1e3|0x10|G|%|.5G|12X|1GB|1Gi|1GiBs|1iB|1KK|1k|1.5.G|0.5|1.5|0.0|1.|5.K|"
     "5.%|1,5G|101%|40%%|4M0|40%M|nan|inf%|1e1%|1\n|1%i|100.1%|5Ki|99999999999999999999%|"
-    "18446744073709551616|16777216TiB|99999999999999999999999999|";
+    "18446744073709551616|16777216TiB|18014398509481984K|99999999999999999999999999|";
 
 START_TEST(sizes_are_read)
 {
@@ -54,19 +49,6 @@ START_TEST(sizes_are_read)
     ck_assert_msg(bytes == sizes[i].bytes, "%s of %zu gave %zu", sizes[i].text, sizes[i].whole,
                   bytes);
   }
-}
-END_TEST
-
-START_TEST(the_largest_size_is_read_and_one_more_is_too_large)
-{
-  size_t bytes = 77;
-  char text[64];
-  snprintf(text, sizeof(text), "%zu", SIZE_MAX);
-  clpt_ok(clp_bytes_parse(text, 0, &bytes));
-  ck_assert_uint_eq(bytes, SIZE_MAX);
-  snprintf(text, sizeof(text), "%zuK", (SIZE_MAX >> 10) + 1);
-  clpt_fails(CLP_INVALID_ARGUMENT, clp_bytes_parse(text, 0, &bytes));
-  ck_assert_uint_eq(bytes, SIZE_MAX);
 }
 END_TEST
 
@@ -89,6 +71,5 @@ CLPT_SUITE("bytes")
 {
   TCase *tests = clpt_case(suite, "parse");
   tcase_add_test(tests, sizes_are_read);
-  tcase_add_test(tests, the_largest_size_is_read_and_one_more_is_too_large);
   tcase_add_test(tests, other_texts_are_refused_and_shown);
 }

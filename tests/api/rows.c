@@ -18,6 +18,9 @@ enum {
 
 const clpt_row *clpt_rows[CLPT_MOST_ROWS];
 size_t clpt_row_count;
+const char *clpt_rows_left_out;
+static void (*read_figures)(void *figures);
+static size_t figures_bytes;
 
 /* What the call's out-pointer points to, and what must be there after the call. */
 static alignas(max_align_t) unsigned char out[OUT_BYTES];
@@ -69,18 +72,6 @@ static void check_call(const clpt_row *row, size_t i)
   }
   ck_assert_msg(memcmp(out, expected, sizeof(out)) == 0, "%s:%d: %s, i = %zu: the out-pointer",
                 row->file, row->line, row->call, i);
-}
-
-void clpt_check_row(const clpt_row *row, void (*read)(void *figures), size_t bytes)
-{
-  unsigned char *before = calloc(2, bytes), *after = before + bytes;
-  read(before);
-  for (size_t i = 0; i < row->count; i++)
-    check_call(row, i);
-  read(after);
-  ck_assert_msg(memcmp(before, after, bytes) == 0, "%s:%d: %s changed something", row->file,
-                row->line, row->call);
-  free(before);
 }
 
 /* --- structs that begin with their size --- */
@@ -159,7 +150,7 @@ static void check_results(const clpt_sized *sized)
   free(full);
 }
 
-void clpt_check_sized(const clpt_sized *sized)
+static void check_sized(const clpt_sized *sized)
 {
   const size_t none[] = {0,       1, sizeof(size_t), sized->least - 1, LARGEST + 1, SIZE_MAX / 2,
                          SIZE_MAX};
@@ -174,4 +165,31 @@ void clpt_check_sized(const clpt_sized *sized)
     check_all_options(sized);
   else
     check_results(sized);
+}
+
+START_TEST(each_row)
+{
+  const clpt_row *row = clpt_rows[_i];
+  unsigned char *before = calloc(2, figures_bytes), *after = before + figures_bytes;
+  bool is_checked = !clpt_rows_left_out || !strstr(row->file, clpt_rows_left_out);
+  if (is_checked && row->sized)
+    check_sized(row->sized);
+  read_figures(before);
+  for (size_t i = 0; is_checked && i < row->count; i++)
+    check_call(row, i);
+  read_figures(after);
+  ck_assert_msg(memcmp(before, after, figures_bytes) == 0, "%s:%d: %s changed something", row->file,
+                row->line, row->call);
+  free(before);
+}
+END_TEST
+
+void clpt_add_rows(Suite *suite, void (*setup)(void), void (*teardown)(void),
+                   void (*read)(void *figures), size_t bytes)
+{
+  TCase *tests = clpt_case(suite, "rows");
+  read_figures = read;
+  figures_bytes = bytes;
+  tcase_add_checked_fixture(tests, setup, teardown);
+  tcase_add_loop_test(tests, each_row, 0, (int)clpt_row_count);
 }

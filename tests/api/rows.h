@@ -11,6 +11,8 @@
  *   DENIED(call, (arguments), STATUS, "text")   returns 0 or NULL, and STATUS is the last error
  *   ANSWERS(call, (arguments), == value)        returns what is stated, and leaves the last error
  *   IGNORES(call, (arguments))                  returns nothing, and leaves the last error
+ *   SIZED(call, type, last, valid, (arguments), undo)
+ *     takes `given`, a struct of each size that has the fields to `last`; `undo` ends what it made
  *
  * tests/house/check-source.py fails if a public function is in no row. A failure names the row's
  * file, line and call. After a crash, a debugger shows the row's function, row_CALL_LINE. */
@@ -21,26 +23,6 @@
 #include <clpool/status.h>
 #include <stddef.h>
 
-typedef struct clpt_row {
-  const char *call, *file;
-  int line;
-  size_t count; /**< how many calls the row makes */
-  clp_status (*make)(
-      size_t i);     /**< makes call number i; CLPT_WRONG_ANSWER if the answer is wrong */
-  clp_status status; /**< what the call must return */
-  const char *text;  /**< what the message must contain */
-} clpt_row;
-
-enum { CLPT_WRONG_ANSWER = -1, CLPT_MOST_ROWS = 500 };
-
-/** The program's rows, as its tables add them. */
-extern const clpt_row *clpt_rows[CLPT_MOST_ROWS];
-extern size_t clpt_row_count;
-
-/** Makes the calls of a row, and checks status, last error and out-pointer of each. `read` reads
- * what no refused call may change: `bytes` that it fills. */
-void clpt_check_row(const clpt_row *row, void (*read)(void *figures), size_t bytes);
-
 /** A public struct that begins with its size: a call reads it (options) or fills it (results). */
 typedef struct clpt_sized {
   const char *call, *name;
@@ -50,28 +32,32 @@ typedef struct clpt_sized {
   clp_status (*make)(void *given); /**< makes the call, and ends what it made */
 } clpt_sized;
 
-/** An entry of such a struct, of which the call needs the fields to `last`. */
-#define CLPT_SIZED(call, type, last, valid, make)                                                  \
-  {                                                                                                \
-#call, #type, sizeof(type), offsetof(type, last) + sizeof(((type *)NULL)->last), valid, make   \
-  }
+typedef struct clpt_row {
+  const char *call, *file;
+  int line;
+  size_t count;                 /**< how many calls the row makes */
+  clp_status (*make)(size_t i); /**< call number i; CLPT_WRONG_ANSWER if the answer is wrong */
+  clp_status status;            /**< what the call must return */
+  const char *text;             /**< what the message must contain */
+  const clpt_sized *sized;      /**< NULL: no row of SIZED */
+} clpt_row;
 
-/** Defines a function for it, of an expression with `given` and one that ends what that made. */
-#define CLPT_MAKE(name, expression, undo)                                                          \
-  static clp_status name(void *given)                                                              \
-  {                                                                                                \
-    clp_status status = expression;                                                                \
-    if (!status)                                                                                   \
-      undo;                                                                                        \
-    return status;                                                                                 \
-  }
+enum { CLPT_WRONG_ANSWER = -1, CLPT_MOST_ROWS = 500 };
 
-/** Checks which sizes a call takes, what it does with bytes that it does not know, and that it
- * reads and writes nothing past the size that the caller states. */
-void clpt_check_sized(const clpt_sized *sized);
+/** The program's rows, as its tables add them. */
+extern const clpt_row *clpt_rows[CLPT_MOST_ROWS];
+extern size_t clpt_row_count;
+
+/** Rows of files with this in their names are left out. NULL: none. */
+extern const char *clpt_rows_left_out;
+
+/** Adds a case for each row. `read` reads what no refused call may change: `bytes` that it fills.
+ */
+void clpt_add_rows(Suite *suite, void (*setup)(void), void (*teardown)(void),
+                   void (*read)(void *figures), size_t bytes);
 
 /** @name Out-pointers
- * The out-pointer of a row's call. After the call, clpt_check_row checks what it points to, which
+ * The out-pointer of a row's call. After the call, each_row checks what it points to, which
  * is filled with bytes that no call writes. @{ */
 
 #define OBJECT       clpt_out(sizeof(void *), 0x00)             /**< which becomes NULL */
@@ -103,7 +89,7 @@ void *clpt_result_out(size_t struct_size);
   __attribute__((constructor)) static void ROW_NAME(add_##call)(void)                              \
   {                                                                                                \
     static const clpt_row row = {#call,          __FILE__, __LINE__, count,                        \
-                                 ROW_NAME(call), expected, message};                               \
+                                 ROW_NAME(call), expected, message,  NULL};                        \
     clpt_rows[clpt_row_count++] = &row;                                                            \
   }
 #define REFUSED(call, arguments, expected, message)                                                \
@@ -117,5 +103,22 @@ void *clpt_result_out(size_t struct_size);
   ROW(1, call, CLP_SUCCESS, "",                                                                    \
       return call arguments is_value ? CLP_SUCCESS : (clp_status)CLPT_WRONG_ANSWER)
 #define IGNORES(call, arguments) ROW(1, call, CLP_SUCCESS, "", call arguments; return CLP_SUCCESS)
+#define SIZED(call, type, last, valid, arguments, undo)                                            \
+  static clp_status ROW_NAME(call)(void *given)                                                    \
+  {                                                                                                \
+    clp_status status = call arguments;                                                            \
+    if (!status)                                                                                   \
+      undo;                                                                                        \
+    return status;                                                                                 \
+  }                                                                                                \
+  static const clpt_sized ROW_NAME(sized_##call) = {                                               \
+      #call, #type,         sizeof(type), offsetof(type, last) + sizeof(((type *)NULL)->last),     \
+      valid, ROW_NAME(call)};                                                                      \
+  __attribute__((constructor)) static void ROW_NAME(add_##call)(void)                              \
+  {                                                                                                \
+    static const clpt_row row = {#call, __FILE__,    __LINE__, 0,                                  \
+                                 NULL,  CLP_SUCCESS, "",       &ROW_NAME(sized_##call)};           \
+    clpt_rows[clpt_row_count++] = &row;                                                            \
+  }
 
 #endif

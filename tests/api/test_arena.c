@@ -3,7 +3,7 @@
  * leaves, what it tells, and requests while segments of other threads are on their way. */
 #include "core/allocator/allocator.h"
 #include "support/arenas.h"
-#include "support/host_failures.h"
+#include "support/failmalloc.h"
 #include "support/pools.h"
 #include "support/suite.h"
 

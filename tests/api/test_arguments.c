@@ -30,7 +30,8 @@ static clpt_late_rig late;  /* orders streams, and has a home stream */
 static clpt_late_rig other; /* its streams are none of late's */
 static clp_buffer *late_buffer, *bound_buffer; /* of late, active; the latter is bound to late.s */
 static clp_memory arena_block, arena_freed;    /* of clpt_arena, 1000 bytes each */
-static clp_allocator *simulated;
+static clp_allocator *simulated, *made_allocator; /* made_: by rows of SIZED */
+static clp_pool *made_pool;
 static clp_line_profile *profile;
 static clp_hook hook = CLP_HOOK_INIT, nameless = CLP_HOOK_INIT; /* not registered */
 
@@ -96,7 +97,9 @@ static void start_rigs(void)
   clpt_device_init(&rig.device);
   rig.device.ops.max_block_bytes = LARGEST_BLOCK;
   clpt_rig_start_with(&rig, NULL);
-  clpt_rig_start_on(&measured, MEASURED_BYTES);
+  clpt_device_init(&measured.device);
+  measured.device.ops.device_bytes = MEASURED_BYTES;
+  clpt_rig_start_with(&measured, NULL);
   clpt_ok(clp_pool_set_limit(measured.pool, LIMIT));
   clpt_hold(rig.pool, 100, 2);
   buffer = clpt_allocate(rig.pool, 100);
@@ -181,60 +184,7 @@ static void read_figures(void *all)
   read->stream_references = clpt_late_retains(&late.device);
 }
 
-START_TEST(each_row)
-{
-  clpt_device_clear_trace(&rig.device);
-  clpt_check_row(clpt_rows[_i], read_figures, sizeof(figures));
-  clpt_device_trace_is(&rig.device, "");
-}
-END_TEST
-
-/* --- structs that begin with their size, of callers who are older or newer than the library --- */
-
-static clp_pool *made_pool;
-static clp_allocator *made_allocator;
-static const clp_pool_options pool_options = CLP_POOL_OPTIONS_INIT;
-static const clp_arena_options arena_options = CLP_ARENA_OPTIONS_INIT;
-static const clp_allocator_ops some_ops = {
-    .struct_size = sizeof(clp_allocator_ops), .allocate = NEVER(allocate), .free = NEVER(free)};
-static const clp_hook a_hook = {.struct_size = sizeof(clp_hook), .name = "hook"};
-
-CLPT_MAKE(create_pool, clp_pool_create(rig.allocator, given, &made_pool),
-          clp_pool_release(made_pool))
-CLPT_MAKE(create_arena, clp_arena_allocator_create(simulated, given, &made_allocator),
-          clp_allocator_release(made_allocator))
-CLPT_MAKE(create_allocator, clp_allocator_create(given, NULL, &made_allocator),
-          clp_allocator_release(made_allocator))
-CLPT_MAKE(push_hook, clp_hook_push(given), status = clp_hook_pop(given))
-CLPT_MAKE(add_hook, clp_pool_add_hook(rig.pool, given),
-          status = clp_pool_remove_hook(rig.pool, given))
-CLPT_MAKE(get_stats, clp_pool_get_stats(rig.pool, given), (void)0)
-CLPT_MAKE(get_bin_stats,
-          clp_pool_get_bin_stats(rig.pool, clp_pool_bin_number(rig.pool, 100), given), (void)0)
-CLPT_MAKE(get_arena_stats, clp_arena_get_stats(clpt_arena, given), (void)0)
-
-static const clpt_sized structs[] = {
-    CLPT_SIZED(clp_pool_create, clp_pool_options, leading_bits_in_bin_id, &pool_options,
-               create_pool),
-    CLPT_SIZED(clp_arena_allocator_create, clp_arena_options, slack, &arena_options, create_arena),
-    CLPT_SIZED(clp_allocator_create, clp_allocator_ops, free, &some_ops, create_allocator),
-    CLPT_SIZED(clp_hook_push, clp_hook, name, &a_hook, push_hook),
-    CLPT_SIZED(clp_pool_add_hook, clp_hook, name, &a_hook, add_hook),
-    CLPT_SIZED(clp_pool_get_stats, clp_pool_stats, held_blocks, NULL, get_stats),
-    CLPT_SIZED(clp_pool_get_bin_stats, clp_bin_stats, bin, NULL, get_bin_stats),
-    CLPT_SIZED(clp_arena_get_stats, clp_arena_stats, segments, NULL, get_arena_stats),
-};
-
-START_TEST(each_struct)
-{
-  clpt_check_sized(&structs[_i]);
-}
-END_TEST
-
 CLPT_MAIN("arguments", clpt_run)
 {
-  TCase *tests = clpt_case(suite, "rows and structs");
-  tcase_add_checked_fixture(tests, setup, teardown);
-  tcase_add_loop_test(tests, each_row, 0, (int)clpt_row_count);
-  tcase_add_loop_test(tests, each_struct, 0, sizeof(structs) / sizeof(structs[0]));
+  clpt_add_rows(suite, setup, teardown, read_figures, sizeof(figures));
 }

@@ -25,7 +25,9 @@ static clp_cuda_async_pool *async_pool, *other_async_pool;
 static unsigned long long pointer; /* of async_pool, allocated */
 static int some_file;              /* a descriptor that is none of a memory pool */
 
-static clp_allocator *host;
+static clp_allocator *host, *made_allocator; /* made_: by rows of SIZED */
+static clp_cuda_async_pool *made_pool;
+static clp_cuda_mempool made_mempool;
 static clp_pool *host_pool;
 static clp_buffer *host_buffer;
 
@@ -130,57 +132,8 @@ static void read_figures(void *all)
   read->context = clpt_cuda_current();
 }
 
-START_TEST(each_row)
-{
-  clpt_check_row(clpt_rows[_i], read_figures, sizeof(figures));
-}
-END_TEST
-
-/* --- structs that begin with their size --- */
-
-static const clp_cuda_async_options async_options = CLP_CUDA_ASYNC_OPTIONS_INIT;
-static const clp_cuda_async_pool_options async_pool_options = CLP_CUDA_ASYNC_POOL_OPTIONS_INIT;
-static const clp_cuda_mempool_options mempool_options = CLP_CUDA_MEMPOOL_OPTIONS_INIT;
-
-static clp_allocator *made_allocator;
-static clp_cuda_async_pool *made_pool;
-static clp_cuda_mempool made_mempool;
-
-CLPT_MAKE(create_allocator, clp_cuda_async_allocator_create(given, &made_allocator),
-          clp_allocator_release(made_allocator))
-CLPT_MAKE(create_async_pool, clp_cuda_async_pool_create(given, &made_pool),
-          clp_cuda_async_pool_release(made_pool))
-CLPT_MAKE(create_mempool, clp_cuda_mempool_create(given, &made_mempool),
-          status = clp_cuda_mempool_destroy(made_mempool))
-CLPT_MAKE(get_usage, clp_cuda_mempool_get_usage(default_mempool, given), (void)0)
-CLPT_MAKE(get_usage_of_async_pool, clp_cuda_async_pool_get_usage(async_pool, given), (void)0)
-
-static const clpt_sized structs[] = {
-    CLPT_SIZED(clp_cuda_async_allocator_create, clp_cuda_async_options, device, &async_options,
-               create_allocator),
-    CLPT_SIZED(clp_cuda_async_pool_create, clp_cuda_async_pool_options, mempool_choice,
-               &async_pool_options, create_async_pool),
-    CLPT_SIZED(clp_cuda_mempool_create, clp_cuda_mempool_options, location, &mempool_options,
-               create_mempool),
-    CLPT_SIZED(clp_cuda_mempool_get_usage, clp_cuda_mempool_usage, reserved_bytes, NULL, get_usage),
-    CLPT_SIZED(clp_cuda_async_pool_get_usage, clp_cuda_mempool_usage, reserved_bytes, NULL,
-               get_usage_of_async_pool),
-};
-enum { STRUCTS = sizeof(structs) / sizeof(structs[0]) };
-
-START_TEST(each_struct)
-{
-  clpt_check_sized(&structs[_i]);
-}
-END_TEST
-
 CLPT_MAIN("arguments: CUDA", clpt_run)
 {
-  TCase *tests = clpt_case(suite, "rows");
   clpt_cuda_use_fake();
-  tcase_add_checked_fixture(tests, setup, teardown);
-  tcase_add_loop_test(tests, each_row, 0, (int)clpt_row_count);
-  tests = clpt_case(suite, "structs");
-  tcase_add_checked_fixture(tests, setup, teardown);
-  tcase_add_loop_test(tests, each_struct, 0, STRUCTS);
+  clpt_add_rows(suite, setup, teardown, read_figures, sizeof(figures));
 }

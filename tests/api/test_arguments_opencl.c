@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Wrong arguments of all calls that need OpenCL: the tables are opencl.def, opencl_svm.def. */
+/* Wrong arguments of all calls that need OpenCL: the tables are in opencl.def and opencl_svm.def.
+ */
 #include "api/rows.h"
 #include "support/opencl_fixture.h"
 #include "support/pools.h"
@@ -15,6 +16,7 @@ enum { BYTES = 10000 };
 
 static clpt_cl cl, other; /* contexts of their own */
 static bool has_svm;
+static clp_allocator *made;                   /* by a row of SIZED */
 static clp_pool *pool, *svm_pool, *host_pool; /* svm_pool: NULL without shared virtual memory */
 static clp_buffer *buffer, *svm_buffer, *host_buffer; /* of BYTES, active */
 
@@ -28,7 +30,6 @@ static clp_buffer *buffer, *svm_buffer, *host_buffer; /* of BYTES, active */
 
 /* --- each row on its own --- */
 
-/* A pool on what is the caller's until then. */
 static void start(clp_allocator *allocator, clp_pool **out, clp_buffer **buffer_out)
 {
   *out = clpt_pool(allocator);
@@ -46,6 +47,7 @@ static void setup(void)
   start(host, &host_pool, &host_buffer);
   start(clpt_cl_allocator(&cl, CLPT_BUFFERS, cl.queue), &pool, &buffer);
   has_svm = clpt_cl_has(&cl, CLPT_SVM);
+  clpt_rows_left_out = has_svm ? NULL : "svm";
   if (has_svm)
     start(clpt_cl_allocator(&cl, CLPT_SVM, NULL), &svm_pool, &svm_buffer);
 }
@@ -81,34 +83,7 @@ static void read_figures(void *all)
   read->taken = clpt_cl_noted.calls[CLPT_clCreateBuffer] + clpt_cl_noted.calls[CLPT_clSVMAlloc];
 }
 
-START_TEST(each_row)
-{
-  if (has_svm || !strstr(clpt_rows[_i]->file, "svm"))
-    clpt_check_row(clpt_rows[_i], read_figures, sizeof(figures));
-}
-END_TEST
-
-/* --- a struct that begins with its size --- */
-
-static const clp_cl_svm_options svm_options = CLP_CL_SVM_OPTIONS_INIT;
-static clp_allocator *made;
-
-CLPT_MAKE(create_svm_allocator, clp_cl_svm_allocator_create(cl.context, given, &made),
-          clp_allocator_release(made))
-
-START_TEST(svm_options_of_other_sizes)
-{
-  const clpt_sized sized = CLPT_SIZED(clp_cl_svm_allocator_create, clp_cl_svm_options, flags,
-                                      &svm_options, create_svm_allocator);
-  if (has_svm)
-    clpt_check_sized(&sized);
-}
-END_TEST
-
 CLPT_MAIN("arguments: OpenCL", clpt_cl_run)
 {
-  TCase *tests = clpt_case(suite, "rows");
-  tcase_add_checked_fixture(tests, setup, teardown);
-  tcase_add_loop_test(tests, each_row, 0, (int)clpt_row_count);
-  tcase_add_test(tests, svm_options_of_other_sizes);
+  clpt_add_rows(suite, setup, teardown, read_figures, sizeof(figures));
 }

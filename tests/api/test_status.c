@@ -54,24 +54,6 @@ START_TEST(a_message_is_copied_and_cut_after_511_bytes)
 }
 END_TEST
 
-START_TEST(success_leaves_the_last_error_and_a_failure_replaces_it)
-{
-  clp_allocator *allocator;
-  clp_pool *pool;
-  clp_buffer *buffer;
-  clpt_ok_quietly(clp_simulated_allocator_create(0, &allocator));
-  clpt_ok_quietly(clp_pool_create(allocator, NULL, &pool));
-  clpt_ok_quietly(clp_pool_allocate(pool, 100, &buffer));
-  clpt_ok_quietly(clp_buffer_release(buffer));
-  clpt_ok_quietly(clp_pool_free_held(pool));
-  clp_pool_release(pool);
-  clp_allocator_release(allocator);
-  check_last(CLP_BUSY, 5, "from before");
-  ck_assert_int_eq(clp_pool_create(NULL, NULL, NULL), CLP_INVALID_ARGUMENT);
-  check_last(CLP_INVALID_ARGUMENT, 0, clp_last_error()->message);
-}
-END_TEST
-
 /* In a thread of its own, which has not failed before. */
 static void *fail_without_host_memory(void *found)
 {
@@ -124,27 +106,18 @@ START_TEST(a_thread_may_fail_until_its_very_end)
 }
 END_TEST
 
-static void set_own_errors(clpt_worker *self)
+static void *set_own_error(void *unused)
 {
-  char message[64];
-  if (clp_last_error()->status)
-    clpt_wrong(self, "a new thread has a last error");
-  for (unsigned round = 0; round < self->rounds; round++) {
-    (void)snprintf(message, sizeof(message), "thread %u, round %u", self->number, round);
-    (void)clp_set_last_error(CLP_BACKEND_ERROR, (int)self->number, message);
-    if (clp_last_error()->native_code != (int)self->number ||
-        strcmp(clp_last_error()->message, message) != 0)
-      clpt_wrong(self, "%s has the error %s", message, clp_last_error()->message);
-  }
+  (void)unused;
+  bool is_new = clp_last_error()->status == CLP_SUCCESS;
+  (void)clp_set_last_error(CLP_BACKEND_ERROR, 1, "of the other thread");
+  return is_new && clp_last_error()->native_code == 1 ? NULL : &late_key;
 }
 
 START_TEST(each_thread_has_a_last_error_of_its_own)
 {
-  static const clpt_work work[] = {set_own_errors};
-  static clpt_workers workers;
   (void)clp_set_last_error(CLP_BUSY, 77, "of the main thread");
-  clpt_workers_start(&workers, 8, work, 1, 2000, NULL);
-  clpt_workers_join(&workers);
+  ck_assert(clpt_aside(set_own_error, NULL) == NULL);
   check_last(CLP_BUSY, 77, "of the main thread");
 }
 END_TEST
@@ -164,7 +137,6 @@ CLPT_MAIN("status", clpt_run)
   TCase *tests = clpt_case(suite, "status");
   tcase_add_test(tests, each_status_has_its_name_and_message);
   tcase_add_test(tests, a_message_is_copied_and_cut_after_511_bytes);
-  tcase_add_test(tests, success_leaves_the_last_error_and_a_failure_replaces_it);
   tcase_add_test(tests, each_thread_has_a_last_error_of_its_own);
   tcase_add_test(tests, without_host_memory_the_message_is_that_of_the_status);
   tcase_add_test(tests, a_thread_may_fail_until_its_very_end);

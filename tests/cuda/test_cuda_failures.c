@@ -5,7 +5,7 @@
  * promised, loses nothing, and works when it is made again. */
 #include "core/allocator/allocator.h"
 #include "support/cuda_device.h"
-#include "support/host_failures.h"
+#include "support/failmalloc.h"
 #include "support/pools.h"
 #include "support/suite.h"
 

@@ -3,7 +3,6 @@
  * that fail) and on pools. check-line-profile.sh looks at programs that use the shared library. */
 #include "hooks/line_profile.h"
 #include "support/failmalloc.h"
-#include "support/host_failures.h"
 #include "support/pools.h"
 #include "support/replays.h"
 #include "support/workers.h"

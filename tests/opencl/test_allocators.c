@@ -5,7 +5,6 @@
  * and how frees and marks keep to the order of queues. Devices are pretended. */
 #include "core/allocator/allocator.h"
 #include "support/failmalloc.h"
-#include "support/host_failures.h"
 #include "support/pools.h"
 #include "support/watch_opencl.h"
 #include "support/workers.h"

@@ -2,7 +2,8 @@
 /* Host memory that fails on purpose: what the linker puts in place of libc's functions. */
 #include "failmalloc.h"
 
-#include <clpool/status.h>
+#include "suite.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,6 +55,30 @@ long clpt_host_live(void)
 bool clpt_host_failed(void)
 {
   return host.failed;
+}
+
+enum { EACH = 50 };
+
+void clpt_host_fail_next(clpt_host_failures *each)
+{
+  each->live = clpt_host_live();
+  clpt_host_start(CLPT_HOST_FAILS_ONCE, each->nth);
+}
+
+void clpt_host_check(clpt_host_failures *each, clp_status status)
+{
+  (void)clpt_host_stop();
+  bool has_failed = clpt_host_failed();
+  if (has_failed && (status || !each->may_do_without)) {
+    ck_assert_int_eq(status, CLP_OUT_OF_HOST_MEMORY);
+    ck_assert_int_eq(clp_last_error()->status, CLP_OUT_OF_HOST_MEMORY);
+    ck_assert_int_eq(clpt_host_live(), each->live);
+  } else {
+    ck_assert_int_eq(status, CLP_SUCCESS);
+  }
+  each->count += has_failed;
+  each->nth += each->stride && each->nth >= EACH ? each->stride : 1;
+  each->is_over = !has_failed;
 }
 
 /* Counts a block, if it is one. */

@@ -67,19 +67,13 @@ clp_buffer *clpt_late_take_unordered(clpt_late_rig *rig, clp_stream stream);
 void clpt_late_release_on(clpt_late_rig *rig, clp_buffer *buffer, clp_stream stream);
 void clpt_late_hold(clpt_late_rig *rig, clp_stream stream);
 
-/** Takes a buffer on a stream and asserts that it is a held block or that it is not, then that the
- * host did not wait for that. */
+/** Takes a buffer on a stream and asserts that it is a held block and that the host did not wait.
+ */
 clp_buffer *clpt_late_take_held(clpt_late_rig *rig, clp_stream stream);
-clp_buffer *clpt_late_take_new(clpt_late_rig *rig, clp_stream stream);
 
 /** Gives a stream work that uses the buffer: a write, and a look at it; and another one, `with`, a
  * look at what `from` has written, after that. */
 void clpt_late_use(clpt_late_rig *rig, clp_buffer *buffer, clp_stream stream);
 void clpt_late_share(clpt_late_rig *rig, clp_buffer *buffer, clp_stream from, clp_stream with);
-
-/** Has the pool forget s and ends it: its handle is dead; then it is another stream's, where
- * addresses come back. */
-void clpt_late_end_stream(clpt_late_rig *rig);
-void clpt_late_come_back(clpt_late_rig *rig);
 
 #endif

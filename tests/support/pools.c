@@ -42,13 +42,6 @@ void clpt_rig_start_with(clpt_rig *rig, const clp_pool_options *options)
   ck_assert_ptr_nonnull(rig->pool);
 }
 
-void clpt_rig_start_on(clpt_rig *rig, size_t device_bytes)
-{
-  clpt_device_init(&rig->device);
-  rig->device.ops.device_bytes = device_bytes;
-  clpt_rig_start_with(rig, NULL);
-}
-
 void clpt_rig_end(clpt_rig *rig)
 {
   clp_pool_release(rig->pool);

@@ -21,9 +21,6 @@ void clpt_rig_start(clpt_rig *rig);
 /** As above, with options (NULL: the defaults), on `rig->device` as the test has set it up. */
 void clpt_rig_start_with(clpt_rig *rig, const clp_pool_options *options);
 
-/** A default pool on a device that says it has so many bytes of memory. */
-void clpt_rig_start_on(clpt_rig *rig, size_t device_bytes);
-
 /** Releases pool and allocator; asserts that nothing is left of them. */
 void clpt_rig_end(clpt_rig *rig);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of a trace, and for each way to be malformed the exact words, line and column; files as
  * lines, plain and gzipped, and what cannot be read. */
-#include "support/host_failures.h"
+#include "support/failmalloc.h"
 #include "support/replays.h"
 #include "support/suite.h"
 #include "support/traces.h"

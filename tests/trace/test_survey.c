@@ -2,7 +2,7 @@
 /* Surveys: what small traces come to, by hand, and a recorded one, as its replay; their course, in
  * bounded memory; stacks, by which names. */
 #include "support/failing_allocator.h"
-#include "support/host_failures.h"
+#include "support/failmalloc.h"
 #include "support/replays.h"
 #include "support/suite.h"
 #include "support/traces.h"

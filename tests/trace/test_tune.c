@@ -3,7 +3,7 @@
  * costs; the rule by which a setting is recommended; and the model of the pools of `clpool run`, of
  * which tests/layer/check-tune.sh tells whether the layer takes as much. */
 #include "support/chance.h"
-#include "support/host_failures.h"
+#include "support/failmalloc.h"
 #include "support/replays.h"
 #include "support/suite.h"
 #include "support/traces.h"
