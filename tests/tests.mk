@@ -95,7 +95,7 @@ LDADD = tests/libclptest.a $(trace_LIBS) $(internal_LIBS) $(test_opencl_LIBS) $(
 failmalloc_link_flags = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,-u,__wrap_malloc \
 	-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc \
 	-Wl,--wrap=reallocarray,--wrap=aligned_alloc,--wrap=posix_memalign \
-	-Wl,--wrap=strdup,--wrap=strndup,--wrap=vasprintf,--wrap=free
+	-Wl,--wrap=strdup,--wrap=free
 else
 LDADD = $(trace_LIBS) $(internal_LIBS)
 check-local:
@@ -129,8 +129,7 @@ check_PROGRAMS += tests/api/test_allocator tests/api/test_arena tests/api/test_h
 tests_api_test_arena_SOURCES = tests/api/test_arena.c tests/api/arena_loops.c \
 	tests/api/arena_order.c
 tests_api_test_arena_LDFLAGS = $(failmalloc_link_flags) -Wl,--wrap=nanosleep
-tests_api_test_hook_SOURCES = tests/api/test_hook.c tests/api/hook_registration.c \
-	tests/api/hook_threads.c
+tests_api_test_hook_SOURCES = tests/api/test_hook.c tests/api/hook_registration.c
 tests_api_test_hook_LDFLAGS = $(failmalloc_link_flags)
 tests_api_test_pool_SOURCES = tests/api/test_pool.c tests/api/pool_defaults.c \
 	tests/api/pool_held.c tests/api/pool_idle.c tests/api/pool_out_of_memory.c \

@@ -4,16 +4,12 @@
 
 #include <clpool/status.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 
 static _Thread_local struct {
-  bool armed;
-  bool failed;
+  bool armed, failed;
   clpt_host_failure failure;
-  unsigned long nth;
-  unsigned long calls;
+  unsigned long nth, calls;
   long live;
 } host;
 
@@ -103,11 +99,6 @@ WRAPPED(char *, strdup, const char *text)
   return fails() ? NULL : kept(__real_strdup(text));
 }
 
-WRAPPED(char *, strndup, const char *text, size_t length)
-{
-  return fails() ? NULL : kept(__real_strndup(text, length));
-}
-
 WRAPPED(void *, realloc, void *block, size_t bytes)
 {
   void *moved = fails() ? NULL : __real_realloc(block, bytes);
@@ -125,14 +116,6 @@ WRAPPED(int, posix_memalign, void **out, size_t alignment, size_t bytes)
   int code = fails() ? ENOMEM : __real_posix_memalign(out, alignment, bytes);
   (void)kept(code == 0 ? *out : NULL);
   return code;
-}
-
-__attribute__((format(printf, 2, 0)))
-WRAPPED(int, vasprintf, char **out, const char *format, va_list arguments)
-{
-  int length = fails() ? -1 : __real_vasprintf(out, format, arguments);
-  (void)kept(length >= 0 ? *out : NULL);
-  return length;
 }
 
 WRAPPED(void, free, void *block)
