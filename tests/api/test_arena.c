@@ -70,7 +70,7 @@ static void start(const program *it)
   clpt_arena_device.ops.max_block_bytes = it->largest_block * UNIT;
   options.max_segment_bytes = it->largest_segment * UNIT;
   options.min_segment_bytes = it->least ? it->least * UNIT : UNIT;
-  clpt_arena_start_with(&options);
+  clpt_arena_start(&options);
 }
 
 static clp_status make_step(char call, size_t number, clp_memory blocks[], size_t sizes[],
@@ -157,12 +157,12 @@ START_TEST(the_dump)
   char *text = NULL;
   size_t bytes;
   FILE *file = open_memstream(&text, &bytes), *full = fopen("/dev/full", "w");
-  clpt_arena_start();
-  clp_memory first = clpt_arena_take(1000), large = clpt_arena_take(10 * UNIT + 1);
-  clp_memory second = clpt_arena_take(1);
+  clpt_arena_start(NULL);
+  clp_memory first = clpt_memory(clpt_arena, 1000), large = clpt_memory(clpt_arena, 10 * UNIT + 1);
+  clp_memory second = clpt_memory(clpt_arena, 1);
   clpt_arena_give(first, 1000);
   clpt_arena_give(large, 10 * UNIT + 1);
-  ck_assert_uint_eq(clpt_arena_take(900), first); /* the first that fits */
+  ck_assert_uint_eq(clpt_memory(clpt_arena, 900), first); /* the first that fits */
   clpt_arena_give(first, 900);
   clpt_ok(clp_arena_dump(clpt_arena, file));
   ck_assert_int_eq(fclose(file), 0);
@@ -194,7 +194,7 @@ END_TEST
 START_TEST(what_a_segment_has_is_served_without_a_wait)
 {
   clp_buffer *buffers[20], *none;
-  clpt_arena_start();
+  clpt_arena_start(NULL);
   clp_pool *pool = clpt_pool(clpt_arena);
   ck_assert(!clp_pool_try_allocate(pool, 1000, &none)); /* there is none yet */
   clp_buffer *kept = clpt_allocate(pool, 100);
@@ -220,7 +220,7 @@ START_TEST(no_block_is_small_enough)
   clp_memory memory;
   clp_buffer *buffer;
   clpt_arena_device.ops.max_block_bytes = 100;
-  clpt_arena_start();
+  clpt_arena_start(NULL);
   clpt_fails(CLP_INVALID_ARGUMENT, clp_allocator_allocate(clpt_arena, 100, &memory));
   clp_pool *pool = clpt_pool(clpt_arena);
   clpt_fails(CLP_INVALID_ARGUMENT, clp_pool_allocate(pool, SIZE_MAX, &buffer));
@@ -273,9 +273,9 @@ START_TEST(a_thread_waits_for_the_segments_of_others)
   clp_memory_request request = {.bytes = _i ? UNIT : 1024, .most_bytes = _i < 2 ? UNIT : SIZE_MAX};
   clp_memory memory = 0;
   pthread_t thread;
-  clpt_arena_start();
+  clpt_arena_start(NULL);
   if (_i)
-    clpt_arena_give(clpt_arena_take(UNIT), UNIT);
+    clpt_arena_give(clpt_memory(clpt_arena, UNIT), UNIT);
   clpt_arena_device.capacity = _i < 2 ? 0 : UNIT;
   sem_init(&on_the_way, 0, 0);
   slow_call = _i ? CLPT_FREE : CLPT_ALLOCATE;
