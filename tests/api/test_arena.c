@@ -253,18 +253,14 @@ static void be_slow(clpt_device *called, clpt_call call, size_t bytes)
   usleep(50000);
 }
 
-static void *take_and_give(void *unused)
+static void *take_or_return(void *is_full)
 {
   clp_memory memory = 0;
-  if (!clp_allocator_allocate(clpt_arena, 1024, &memory))
+  if (is_full)
+    (void)clpt_arena->ops.return_cached(clpt_arena->self);
+  else if (!clp_allocator_allocate(clpt_arena, 1024, &memory))
     (void)clp_allocator_free(clpt_arena, memory, 1024);
-  return unused;
-}
-
-static void *return_cached(void *unused)
-{
-  (void)clpt_arena->ops.return_cached(clpt_arena->self);
-  return unused;
+  return NULL;
 }
 
 /* A segment that comes is shared; one that goes makes room in a limit, and on the device. */
@@ -280,7 +276,7 @@ START_TEST(a_thread_waits_for_the_segments_of_others)
   sem_init(&on_the_way, 0, 0);
   slow_call = _i ? CLPT_FREE : CLPT_ALLOCATE;
   clpt_arena_device.on_call = be_slow;
-  ck_assert_int_eq(pthread_create(&thread, NULL, _i ? return_cached : take_and_give, NULL), 0);
+  ck_assert_int_eq(pthread_create(&thread, NULL, take_or_return, _i ? &thread : NULL), 0);
   sem_wait(&on_the_way);
   clpt_ok(clpi_allocator_allocate_within(clpt_arena, &request, &memory));
   pthread_join(thread, NULL);
