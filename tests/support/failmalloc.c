@@ -78,26 +78,17 @@ static bool fails(void)
   type __real_##name(__VA_ARGS__);                                                                 \
   type __wrap_##name(__VA_ARGS__);                                                                 \
   type __wrap_##name(__VA_ARGS__)
-
-WRAPPED(void *, malloc, size_t bytes)
-{
-  return fails() ? NULL : kept(__real_malloc(bytes));
-}
-
-WRAPPED(void *, calloc, size_t count, size_t bytes)
-{
-  return fails() ? NULL : kept(__real_calloc(count, bytes));
-}
-
-WRAPPED(void *, aligned_alloc, size_t alignment, size_t bytes)
-{
-  return fails() ? NULL : kept(__real_aligned_alloc(alignment, bytes));
-}
-
-WRAPPED(char *, strdup, const char *text)
-{
-  return fails() ? NULL : kept(__real_strdup(text));
-}
+#define NEW(type, name, parameters, arguments)                                                     \
+  type __real_##name parameters;                                                                   \
+  type __wrap_##name parameters;                                                                   \
+  type __wrap_##name parameters                                                                    \
+  {                                                                                                \
+    return fails() ? NULL : kept(__real_##name arguments);                                         \
+  }
+NEW(void *, malloc, (size_t bytes), (bytes))
+NEW(void *, calloc, (size_t count, size_t bytes), (count, bytes))
+NEW(void *, aligned_alloc, (size_t alignment, size_t bytes), (alignment, bytes))
+NEW(char *, strdup, (const char *text), (text))
 
 WRAPPED(void *, realloc, void *block, size_t bytes)
 {
