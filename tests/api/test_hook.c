@@ -6,7 +6,6 @@
 #include "support/pools.h"
 #include "support/recorder.h"
 #include "support/suite.h"
-#include "support/workers.h"
 
 #include <ctype.h>
 
@@ -81,11 +80,10 @@ static void take_at_the_end(clpt_recorder *self, const clp_hook_event *event)
 
 /* --- programs --- */
 
-/* Steps: a100 allocates 100 bytes, r0 releases the first buffer, o0 in another thread; f, t8K, i0
- * and s free, trim to 8 KiB, trim what is idle and stop holding; e releases the pool, l500 limits
- * it, w gives it a hook. A capital: the other pool. c500: the device has 500 bytes; d: its next
- * free fails; v4K reserves 4 KiB. `!`: the step fails, and `|` empties the log. The log is of the
- * thread's hook, with p: and q: of hooks of pools. */
+/* Steps: a100 allocates 100 bytes, r0 releases the first buffer; f frees all held blocks, e
+ * releases the pool, l500 limits it, w gives it a hook. A capital: the other pool. c500: the device
+ * has 500 bytes; d: its next free fails; v4K reserves 4 KiB. `!`: the step fails, and `|` empties
+ * the log. The log is of the thread's hook, with p: and q: of hooks of pools. */
 typedef struct program {
   const char *steps, *log;
   const char *figures; /* of the pool: hits, misses, device allocations, device frees */
@@ -98,7 +96,6 @@ static const program programs[] = {
      .log = "m<100:103 a<103 a>103 m>100:103 f<100:103 f>100:103 "
             "m<100:103 m>100:103 f<100:103 f>100:103 d<103 d>103"},
     {.steps = "w W A0", .log = "m<0:0 q:m<0:0 m>0:0 q:m>0:0"},
-    {.steps = "w a100 | o0", .log = "p:f<100:103 p:f>100:103"},
     {.steps = "a1048577K!", .log = ""},
     /* Each try is an alloc, and none is where a limit refuses. */
     {.steps = "c1000 a1000!",
@@ -108,8 +105,6 @@ static const program programs[] = {
      .log = "m<1000:1023 p:m<1000:1023 a<1023 p:a<1023 a>1023! p:a>1023! d<511 q:d<511 d>511 "
             "q:d>511 a<1023 p:a<1023 a>1023 p:a>1023 m>1000:1023 p:m>1000:1023"},
     /* Memory that goes back. */
-    {.steps = "a100 a100 r0 r1 | t0", .log = "d<103 d>103 d<103 d>103"},
-    {.steps = "a100 a100 r0 | s r1", .log = "d<103 d>103 f<100:103 d<103 d>103 f>100:103"},
     {.steps = "A100 A1000 R0 W | E R1",
      .log = "d<103 q:d<103 d>103 q:d>103 f<1000:1023 q:f<1000:1023 d<1023 q:d<1023 d>1023 "
             "q:d>1023 f>1000:1023 q:f>1000:1023"},
@@ -147,7 +142,6 @@ static const program programs[] = {
      .figures = "0 1 1 2",
      .log = "m<393216:393216 d<327680 d>327680 a<393216 a>393216! d<196608 d>196608 "
             "a<393216 a>393216 m>393216:393216"},
-    {.steps = "a1000 a192K r1 | i0 i0", .is_on_arena = true, .log = "d<196608 d>196608"},
     {.steps = "a1000 a192K r1 e | r0",
      .is_on_arena = true,
      .log = "f<1000:1024 d<65536 d>65536 f>1000:1024"},
@@ -215,20 +209,11 @@ static clp_status allocate(clp_pool *pool, size_t bytes)
   return status;
 }
 
-static void *release_it(void *buffer)
-{
-  return clp_buffer_release(buffer) ? "not released" : NULL;
-}
-
-static clp_status release(taken *it, bool is_aside)
+static clp_status release(taken *it)
 {
   clp_buffer *buffer = it->buffer;
   clp_pool *pool = clp_buffer_pool(buffer);
   it->buffer = NULL;
-  if (is_aside) {
-    ck_assert_ptr_null(clpt_aside(release_it, buffer));
-    return CLP_SUCCESS;
-  }
   clp_status status = clp_buffer_release(buffer);
   check_shown(it, pool);
   return status;
@@ -242,20 +227,13 @@ static clp_status make_step(char what, size_t number)
   case 'a':
     return allocate(*pool, number);
   case 'r':
-  case 'o':
-    return release(&all[number], tolower(what) == 'o');
+    return release(&all[number]);
   case 'e':
     *pool = NULL;
     clp_pool_release(ending);
     return CLP_SUCCESS;
   case 'f':
     return clp_pool_free_held(*pool);
-  case 't':
-    return clp_pool_trim_to(*pool, number);
-  case 'i':
-    return clp_pool_trim_idle(*pool, number);
-  case 's':
-    return clp_pool_stop_holding(*pool);
   case 'l':
     return clp_pool_set_limit(*pool, number);
   case 'v':
