@@ -421,14 +421,13 @@ check-plants:
 
 fuzz_targets =
 if TOOL
-fuzz_targets += tests/fuzz/fuzz_costs tests/fuzz/fuzz_trace
+fuzz_targets += tests/fuzz/fuzz_trace
 endif
 if HAVE_CHECK
 fuzz_targets += tests/fuzz/fuzz_model
 endif
 tests_fuzz_fuzz_model_SOURCES = tests/fuzz/fuzz_model.c tests/fuzz/fuzz.h $(fuzz_driver) \
 	$(model_sources)
-tests_fuzz_fuzz_costs_SOURCES = tests/fuzz/fuzz_costs.c tests/fuzz/fuzz.h $(fuzz_driver)
 tests_fuzz_fuzz_trace_SOURCES = tests/fuzz/fuzz_trace.c tests/fuzz/fuzz.h $(fuzz_driver)
 EXTRA_DIST += tests/fuzz/corpus
 
@@ -436,7 +435,6 @@ tests_fuzz_fuzz_model_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS) $(WRAP_LDFLAGS) 
 	-Wl,--wrap=nanosleep
 if FUZZING
 EXTRA_PROGRAMS += $(fuzz_targets)
-tests_fuzz_fuzz_costs_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_trace_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 
 # New inputs that reach further are collected in fuzz-corpus/; what crashes stays there, too.

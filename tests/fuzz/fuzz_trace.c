@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Fuzzes traces: whatever one says, it is read or refused, twice alike; and what was read is
- * replayed, with and without a pool, or refused as impossible. */
+/* Fuzzes traces and cost files: whatever one says, it is read or refused; and the trace that was
+ * read is replayed, with and without a pool, or refused as impossible. */
 #include "fuzz.h"
 
+#include "trace/costs.h"
 #include "trace/reader.h"
 #include "trace/replay.h"
 
@@ -59,9 +60,21 @@ static void replay(trace_reader *reader, bool pooled, size_t rows, bool readable
   fuzz_require(result.peak_device_bytes <= CAPACITY);
 }
 
+static void read_costs(const uint8_t *input, size_t length)
+{
+  static trace_costs costs; /* large */
+  char path[32];
+  int descriptor = fuzz_open(input, length);
+  snprintf(path, sizeof(path), "/dev/fd/%d", descriptor);
+  clp_status status = trace_costs_read(path, &costs);
+  close(descriptor);
+  fuzz_require(!status || (!costs.count && strstr(clp_last_error()->message, path)));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t length)
 {
   clp_status first = CLP_SUCCESS;
+  read_costs(input, length);
   trace_reader *reader = open_input(input, length);
   size_t rows = read_rows(reader, &first);
   trace_close(reader);
