@@ -177,6 +177,7 @@ START_TEST(a_pools_hooks_end_with_it)
   clpt_ok(clp_pool_add_hook(clp_buffer_pool(buffer), &second.hook));
   clpt_ok(clp_pool_remove_hook(clp_buffer_pool(buffer), &first.hook));
   clpt_recorder_clear(&first);
+  clpt_fails(CLP_NOT_SUPPORTED, clp_buffer_release_on(buffer, &rig)); /* no hook is shown it */
   clpt_ok(clp_buffer_release(buffer));
   clpt_recorder_is(&first, "second:f<0:0 second:f>0:0");
   ck_assert(!clpi_is_watched());
