@@ -94,7 +94,7 @@ LDADD = tests/libclptest.a $(trace_LIBS) $(internal_LIBS) $(test_opencl_LIBS) $(
 failmalloc_link_flags = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,-u,__wrap_malloc \
 	-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc \
 	-Wl,--wrap=reallocarray,--wrap=aligned_alloc,--wrap=posix_memalign \
-	-Wl,--wrap=strdup,--wrap=strndup,--wrap=vasprintf,--wrap=free
+	-Wl,--wrap=strdup,--wrap=free
 else
 LDADD = $(trace_LIBS) $(internal_LIBS)
 check-local:
@@ -128,8 +128,7 @@ check_PROGRAMS += tests/api/test_allocator tests/api/test_arena tests/api/test_h
 tests_api_test_arena_SOURCES = tests/api/test_arena.c tests/api/arena_loops.c \
 	tests/api/arena_order.c
 tests_api_test_arena_LDFLAGS = $(failmalloc_link_flags) -Wl,--wrap=nanosleep
-tests_api_test_hook_SOURCES = tests/api/test_hook.c tests/api/hook_registration.c \
-	tests/api/hook_threads.c
+tests_api_test_hook_SOURCES = tests/api/test_hook.c tests/api/hook_registration.c
 tests_api_test_hook_LDFLAGS = $(failmalloc_link_flags)
 tests_api_test_pool_SOURCES = tests/api/test_pool.c tests/api/pool_defaults.c \
 	tests/api/pool_held.c tests/api/pool_idle.c tests/api/pool_out_of_memory.c \
@@ -414,14 +413,13 @@ check-plants:
 
 fuzz_targets =
 if TOOL
-fuzz_targets += tests/fuzz/fuzz_costs tests/fuzz/fuzz_trace
+fuzz_targets += tests/fuzz/fuzz_trace
 endif
 if HAVE_CHECK
 fuzz_targets += tests/fuzz/fuzz_model
 endif
 tests_fuzz_fuzz_model_SOURCES = tests/fuzz/fuzz_model.c tests/fuzz/fuzz.h $(fuzz_driver) \
 	$(model_sources)
-tests_fuzz_fuzz_costs_SOURCES = tests/fuzz/fuzz_costs.c tests/fuzz/fuzz.h $(fuzz_driver)
 tests_fuzz_fuzz_trace_SOURCES = tests/fuzz/fuzz_trace.c tests/fuzz/fuzz.h $(fuzz_driver)
 EXTRA_DIST += tests/fuzz/corpus
 
@@ -429,7 +427,6 @@ tests_fuzz_fuzz_model_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS) $(WRAP_LDFLAGS) 
 	-Wl,--wrap=nanosleep
 if FUZZING
 EXTRA_PROGRAMS += $(fuzz_targets)
-tests_fuzz_fuzz_costs_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 tests_fuzz_fuzz_trace_LDFLAGS = $(AM_LDFLAGS) $(FUZZER_LDFLAGS)
 
 # New inputs that reach further are collected in fuzz-corpus/; what crashes stays there, too.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Registering hooks for threads and pools: how long they run, whose are called, what is refused. */
+/* Registering hooks for threads and pools: how long they run, whose are called, what is refused;
+ * also while others are inside the pool, and in callbacks that end their thread. */
 #include "core/hooks/hook.h"
 #include "support/failmalloc.h"
 #include "support/pools.h"
@@ -7,7 +8,8 @@
 #include "support/suite.h"
 #include "support/workers.h"
 
-#include <stdio.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -125,26 +127,20 @@ END_TEST
 
 START_TEST(registering_needs_host_memory_and_ending_none)
 {
-  clp_hook *hook = &first.hook;
-  clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
-  clp_status failed = ways[_i].begin(hook);
-  (void)clpt_host_stop();
-  ck_assert_int_eq(failed, CLP_OUT_OF_HOST_MEMORY);
-  ck_assert(!clpi_is_watched());
-  clpt_host_start(CLPT_HOST_COUNTS, 0);
-  clp_status begun = ways[_i].begin(hook);
-  (void)clpt_host_stop();
-  clpt_host_start(CLPT_HOST_STAYS_OUT, 0);
-  clp_status ended = ways[_i].end(hook);
-  (void)clpt_host_stop();
-  ck_assert(!begun && !ended);
+  clp_status status[3];
+  for (int i = 0; i < 3; i++) {
+    clpt_host_start(i == 1 ? CLPT_HOST_COUNTS : CLPT_HOST_STAYS_OUT, 0);
+    status[i] = (i < 2 ? ways[_i].begin : ways[_i].end)(&first.hook);
+    (void)clpt_host_stop();
+  }
+  ck_assert(status[0] == CLP_OUT_OF_HOST_MEMORY && !status[1] && !status[2]);
   ck_assert(!clpt_host_failed()); /* it did not even ask */
   ck_assert_int_eq(clpt_host_live(), 0);
+  clp_hook *none = &first.hook;
   clpt_host_start(CLPT_HOST_FAILS_ONCE, 0);
-  failed = clp_debug_print_hook_create(stdout, &hook);
+  status[0] = clp_debug_print_hook_create(stdout, &none);
   (void)clpt_host_stop();
-  ck_assert_int_eq(failed, CLP_OUT_OF_HOST_MEMORY);
-  ck_assert_ptr_null(hook);
+  ck_assert(status[0] == CLP_OUT_OF_HOST_MEMORY && !none);
 }
 END_TEST
 
@@ -181,6 +177,7 @@ START_TEST(a_pools_hooks_end_with_it)
   clpt_ok(clp_pool_add_hook(clp_buffer_pool(buffer), &second.hook));
   clpt_ok(clp_pool_remove_hook(clp_buffer_pool(buffer), &first.hook));
   clpt_recorder_clear(&first);
+  clpt_fails(CLP_NOT_SUPPORTED, clp_buffer_release_on(buffer, &rig)); /* no hook is shown it */
   clpt_ok(clp_buffer_release(buffer));
   clpt_recorder_is(&first, "second:f<0:0 second:f>0:0");
   ck_assert(!clpi_is_watched());
@@ -211,6 +208,157 @@ START_TEST(a_child_of_fork_has_its_threads_hooks)
 }
 END_TEST
 
+/* --- threads: one step at a time --- */
+
+static sem_t is_in, may_leave;
+
+static void wait_inside(clpt_recorder *self, const clp_hook_event *event)
+{
+  (void)event;
+  if (strcmp(self->last, "m<") != 0)
+    return;
+  (void)sem_post(&is_in);
+  (void)sem_wait(&may_leave);
+}
+
+static clp_buffer *taken;
+
+static void *take_and_free(void *unused)
+{
+  (void)clp_pool_allocate(rig.pool, 100, &taken);
+  (void)clp_buffer_release(taken);
+  (void)clp_pool_free_held(rig.pool);
+  return unused;
+}
+
+static void *remove_first(void *unused)
+{
+  (void)unused;
+  return remove_from_pool(&first.hook) || !strstr(first.log, "m>") ? "removed too early" : NULL;
+}
+
+/* Its name is free as soon as the removal begins, and new calls do not see it. A hook that comes
+ * meanwhile is not shown the end of what began before it. */
+START_TEST(a_removal_waits_for_the_pairs_that_see_the_hook)
+{
+  pthread_t threads[2];
+  void *wrong;
+  first.also = wait_inside;
+  second.log_of = &second;
+  second.hook.name = "first";
+  (void)sem_init(&is_in, 0, 0);
+  (void)sem_init(&may_leave, 0, 0);
+  clpt_ok(add(&first.hook));
+  ck_assert_int_eq(pthread_create(&threads[0], NULL, take_and_free, NULL), 0);
+  (void)sem_wait(&is_in);
+  ck_assert_int_eq(pthread_create(&threads[1], NULL, remove_first, NULL), 0);
+  while (add(&second.hook))
+    (void)sched_yield();
+  (void)usleep(1000); /* the remover comes to where it waits */
+  clpt_hold(rig.pool, 0, 1);
+  clpt_recorder_is(&first, "m<100:103");
+  clpt_recorder_is(&second, "m<0:0 m>0:0 f<0:0 f>0:0");
+  clpt_fails(CLP_NOT_FOUND, remove_from_pool(&first.hook));
+  (void)sem_post(&may_leave);
+  for (int i = 0; i < 2; i++) {
+    ck_assert_int_eq(pthread_join(threads[i], &wrong), 0);
+    ck_assert_msg(wrong == NULL, "%s", (const char *)wrong);
+  }
+  clpt_recorder_is(&first, "m<100:103 a<103 a>103 m>100:103");
+  clpt_recorder_is(&second, "m<0:0 m>0:0 f<0:0 f>0:0 f<100:103 f>100:103 d<103 d>103");
+  clpt_ok(remove_from_pool(&second.hook));
+}
+END_TEST
+
+/* --- threads: all at once --- */
+
+static void count(const clp_hook_event *event, void *calls)
+{
+  (void)event;
+  atomic_fetch_add((atomic_uint *)calls, 1);
+}
+
+static void call(clpt_worker *self)
+{
+  for (unsigned i = 0; i < self->rounds; i++) {
+    clp_buffer *buffer = NULL;
+    clpt_note_failure(self, "allocate", clp_pool_allocate(rig.pool, i % 2000, &buffer));
+    clpt_note_failure(self, "release", clp_buffer_release(buffer));
+  }
+}
+
+/* A hook of one thread, which all threads see: none does once it is gone. */
+static void come_and_go(clpt_worker *self)
+{
+  char name[] = {(char)('0' + self->number), '\0'};
+  atomic_uint calls = 0;
+  clp_hook hook = {.struct_size = sizeof(hook),
+                   .name = name,
+                   .user_data = &calls,
+                   .malloc_preprocess = count,
+                   .malloc_postprocess = count};
+  for (unsigned i = 0, before = 0; i < self->rounds / 4; i++) {
+    if (before % 2 || calls != before)
+      clpt_wrong(self, "%u calls were seen, and then %u", before, calls);
+    clpt_note_failure(self, "add", add(&hook));
+    if (clpt_chance_below(&self->chance, 2) == 0)
+      (void)sched_yield();
+    clpt_note_failure(self, "remove", remove_from_pool(&hook));
+    before = calls;
+  }
+}
+
+START_TEST(pool_hooks_come_and_go_while_others_call)
+{
+  static const clpt_work work[] = {call, call, come_and_go};
+  clpt_workers workers;
+  clpt_workers_start(&workers, 6, work, 3, clpt_iterations(8000), NULL);
+  clpt_workers_join(&workers);
+}
+END_TEST
+
+/* --- callbacks that end their thread --- */
+
+static const char *const last_callbacks[] = {"m<", "m>", "f<", "f>", "d<", "d>"};
+
+static void end_thread_at(clpt_recorder *self, const clp_hook_event *event)
+{
+  (void)event;
+  if (strcmp(self->last, self->also_data) == 0)
+    pthread_exit("in a callback");
+}
+
+static void end_a_thread(const char *callback)
+{
+  first.also = end_thread_at;
+  first.also_data = (void *)callback;
+  clpt_ok(add(&first.hook));
+  ck_assert_str_eq(clpt_aside(take_and_free, NULL), "in a callback");
+  clpt_ok(remove_from_pool(&first.hook));
+}
+
+/* The device has room for one block, so the last request waits until the thread's has come to
+ * rest. */
+START_TEST(a_thread_that_ends_in_a_callback_is_not_waited_for)
+{
+  rig.device.capacity = 103;
+  end_a_thread(last_callbacks[_i]);
+  if (taken && clp_buffer_memory(taken) && clpt_stats(rig.pool).active_blocks)
+    clpt_ok(clp_buffer_release(taken));
+  clpt_hold(rig.pool, 100, 1);
+}
+END_TEST
+
+START_TEST(what_a_thread_was_about_to_free_is_held_again)
+{
+  rig.device.capacity = 3 * (size_t)103;
+  clpt_hold(rig.pool, 100, 3);
+  end_a_thread("d>");
+  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 2);
+  clpt_hold(rig.pool, 100, 3);
+}
+END_TEST
+
 CLPT_SUITE("hook registration")
 {
   TCase *tests = clpt_case(suite, "registration");
@@ -222,4 +370,9 @@ CLPT_SUITE("hook registration")
   tcase_add_test(tests, a_threads_hooks_end_with_it);
   tcase_add_test(tests, a_pools_hooks_end_with_it);
   tcase_add_test(tests, a_child_of_fork_has_its_threads_hooks);
+  tcase_add_test(tests, a_removal_waits_for_the_pairs_that_see_the_hook);
+  tcase_add_test(tests, pool_hooks_come_and_go_while_others_call);
+  tcase_add_loop_test(tests, a_thread_that_ends_in_a_callback_is_not_waited_for, 0,
+                      sizeof(last_callbacks) / sizeof(last_callbacks[0]));
+  tcase_add_test(tests, what_a_thread_was_about_to_free_is_held_again);
 }

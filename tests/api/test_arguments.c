@@ -6,6 +6,7 @@
 #include "core/allocator/allocator.h"
 #include "support/arenas.h"
 #include "support/late_rig.h"
+#include "support/pools.h"
 #include "support/suite.h"
 
 #include <clpool/clpool.h>
@@ -124,9 +125,9 @@ static void setup(void)
   start_rigs();
   start_streams();
   clpt_arena_setup();
-  clpt_arena_start();
-  arena_block = clpt_arena_take(1000);
-  arena_freed = clpt_arena_take(1000);
+  clpt_arena_start(NULL);
+  arena_block = clpt_memory(clpt_arena, 1000);
+  arena_freed = clpt_memory(clpt_arena, 1000);
   clpt_arena_give(arena_freed, 1000);
   clpt_ok(clp_simulated_allocator_create(0, &simulated));
   clpt_ok(clp_line_profile_create(0, &profile));

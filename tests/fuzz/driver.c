@@ -10,16 +10,6 @@
 
 enum { INPUT_MAX = 65536 };
 
-/* Reads the file at `path`; how many bytes it has. */
-static size_t read_seed(const char *path, uint8_t *input)
-{
-  FILE *file = fopen(path, "rb");
-  fuzz_require(file != NULL);
-  size_t length = fread(input, 1, INPUT_MAX, file);
-  fclose(file);
-  return length;
-}
-
 /* Overwrites, cuts, or repeats a part; returns the new length. */
 static size_t change(uint8_t *input, size_t length, clpt_chance *chance)
 {
@@ -45,12 +35,15 @@ static size_t change(uint8_t *input, size_t length, clpt_chance *chance)
   }
 }
 
-/* The seed as it is, and then further and further from it, back to it every ten changes. */
-static void try_seed(const uint8_t *seed, size_t seed_length, unsigned long changes,
-                     clpt_chance *chance)
+/* The seed of the file at `path` as it is, and then further and further from it, back to it every
+ * ten changes. */
+static void try_seed(const char *path, unsigned long changes, clpt_chance *chance)
 {
-  static uint8_t input[INPUT_MAX];
-  size_t length = 0;
+  static uint8_t seed[INPUT_MAX], input[INPUT_MAX];
+  FILE *file = fopen(path, "rb");
+  fuzz_require(file != NULL);
+  size_t seed_length = fread(seed, 1, INPUT_MAX, file), length = 0;
+  fclose(file);
   for (unsigned long i = 0; i <= changes; i++) {
     if (i % 10 == 0) {
       memcpy(input, seed, seed_length);
@@ -63,7 +56,6 @@ static void try_seed(const uint8_t *seed, size_t seed_length, unsigned long chan
 
 int main(void)
 {
-  static uint8_t seed[INPUT_MAX];
   const char *source = getenv("top_srcdir"), *given = getenv("FUZZ_CHANGES");
   unsigned long changes = given ? strtoul(given, NULL, 10) : 50;
   char folder[PATH_MAX], path[PATH_MAX + NAME_MAX + 2];
@@ -77,7 +69,7 @@ int main(void)
     if (file->d_name[0] == '.')
       continue;
     snprintf(path, sizeof path, "%s/%s", folder, file->d_name);
-    try_seed(seed, read_seed(path, seed), changes, &chance);
+    try_seed(path, changes, &chance);
     seeds++;
   }
   closedir(files);

@@ -11,23 +11,17 @@
 
 enum { BYTES = 1000 };
 
-/* The parent's. */
-static clp_allocator *device, *arena;
-static clp_pool *pool;
-static clp_buffer *buffer;
-static clp_memory memory;
+/* The parent's, and what the child is given: nothing. */
+static clp_allocator *device, *arena, *no_allocator;
+static clp_pool *pool, *no_pool;
+static clp_buffer *buffer, *no_buffer;
+static clp_memory memory, no_memory;
 static clp_line_profile *profile;
 static clp_hook hook = {.struct_size = sizeof(hook), .name = "none"};
-
-/* What the child is given: nothing. */
 static clp_pool_stats stats = CLP_POOL_STATS_INIT;
 static clp_bin_stats bin_stats = CLP_BIN_STATS_INIT;
 static clp_arena_stats arena_stats = CLP_ARENA_STATS_INIT;
 static size_t count;
-static clp_memory no_memory;
-static clp_buffer *no_buffer;
-static clp_pool *no_pool;
-static clp_allocator *no_allocator;
 
 /* A call in the child comes to this, and if it fails the message says why. */
 #define GIVES(expected, call)                                                                      \
@@ -82,35 +76,27 @@ static void call_all(void)
   SUCCEEDS(clp_buffer_release(buffer));
 }
 
-/* So that the thread has a shard in every pool. */
-static void use_own_pool(void)
+/* First uses a pool of its own, so that the thread has a shard in every pool. */
+static int be_child(void)
 {
   clp_allocator *own;
   clp_pool *its;
-
   SUCCEEDS(clp_host_allocator_create(0, &own));
   SUCCEEDS(clp_pool_create(own, NULL, &its));
   SUCCEEDS(clp_pool_allocate(its, BYTES, &no_buffer));
   SUCCEEDS(clp_buffer_release(no_buffer));
   clp_pool_release(its);
   clp_allocator_release(own);
-}
-
-static int be_child(void)
-{
-  use_own_pool();
   call_all();
-  if (no_buffer || no_pool || no_allocator || no_memory)
-    return EXIT_FAILURE;
   clp_line_profile_destroy(profile);
   clp_pool_release(clp_pool_retain(pool));
   clp_pool_release(pool);
-  if (clp_buffer_memory(buffer) == 0 || clp_buffer_pool(buffer) != pool)
-    return EXIT_FAILURE;
+  bool ok = !no_buffer && !no_pool && !no_allocator && !no_memory && clp_buffer_memory(buffer) &&
+            clp_buffer_pool(buffer) == pool;
   clp_allocator_release(clp_allocator_retain(device));
   clp_allocator_release(arena);
   clp_allocator_release(device);
-  return EXIT_SUCCESS;
+  return !ok;
 }
 
 static void touch(clpt_device *touched, clpt_call call, size_t bytes)

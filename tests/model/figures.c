@@ -374,6 +374,7 @@ static void check_arena(const model *it)
   REQUIRE(!LIB(clp_arena_get_stats(it->allocator, &stats)));
   REQUIRE(stats.used_bytes <= stats.reserved_bytes);
   REQUIRE(stats.peak_used_bytes >= stats.used_bytes);
+  REQUIRE(stats.peak_used_bytes <= stats.peak_reserved_bytes);
   REQUIRE(stats.peak_reserved_bytes >= stats.reserved_bytes);
   REQUIRE(stats.segments == stats.segments_taken - stats.segments_given_back);
   REQUIRE(stats.free_segments <= stats.segments);

@@ -15,21 +15,16 @@ extern clp_allocator *clpt_arena;
 /** A fixture: the device, and no arena yet. */
 void clpt_arena_setup(void);
 
-/** As above, where parts are told to the device: pools hold blocks. */
-void clpt_arena_setup_parts(void);
-
 /** No slack, segments of CLPT_SEGMENT. */
 clp_arena_options clpt_arena_small(void);
 
-/** Makes the arena, with these options or the small ones. */
-void clpt_arena_start_with(const clp_arena_options *options);
-void clpt_arena_start(void);
+/** Makes the arena, with these options; NULL: the small ones. */
+void clpt_arena_start(const clp_arena_options *options);
 
 /** Ends the arena; nothing is left on the device. */
 void clpt_arena_end(void);
 
 /** Calls that must succeed. */
-clp_memory clpt_arena_take(size_t bytes);
 void clpt_arena_give(clp_memory memory, size_t bytes);
 clp_arena_stats clpt_arena_figures(void);
 

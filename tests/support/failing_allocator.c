@@ -39,16 +39,13 @@ void clpt_device_clear_trace(clpt_device *device)
   pthread_mutex_unlock(&device->lock);
 }
 
-clp_status clpt_fault_next(clpt_fault *fault)
+/* Counts a call; the status that it is to fail with, if it is one of those that do. */
+static clp_status next_fault(clpt_fault *fault)
 {
-  if (fault->after > 0) {
-    fault->after--;
-    return CLP_SUCCESS;
-  }
-  if (fault->count == 0)
-    return CLP_SUCCESS;
-  fault->count--;
-  return fault->status;
+  bool fails = !fault->after && fault->count;
+  fault->count -= fails;
+  fault->after -= fault->after > 0;
+  return fails ? fault->status : CLP_SUCCESS;
 }
 
 /* Begins a call, under the lock; the status that it is to fail with. */
@@ -59,7 +56,7 @@ static clp_status begin(clpt_device *device, clpt_call call, size_t bytes, clpt_
   pthread_mutex_lock(&device->lock);
   if (device->destroyed > 0)
     device->misuses++;
-  return fault ? clpt_fault_next(fault) : CLP_SUCCESS;
+  return fault ? next_fault(fault) : CLP_SUCCESS;
 }
 
 static clp_status end(clpt_device *device, clpt_call call, size_t bytes, const clpt_fault *fault,

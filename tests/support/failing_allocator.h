@@ -15,15 +15,11 @@ enum { CLPT_MAX_BLOCKS = 2048, CLPT_TRACE_BYTES = 2048 };
 
 /** What one function does wrong: `count` calls fail, after `after` that do not. */
 typedef struct clpt_fault {
-  unsigned after;
-  unsigned count;
+  unsigned after, count;
   clp_status status;
   int native_code;
   const char *message; /**< for clp_set_last_error; NULL: fails without a word */
 } clpt_fault;
-
-/** Counts a call; the status that it is to fail with, if it is one of those that do. */
-clp_status clpt_fault_next(clpt_fault *fault);
 
 /** The calls of a device, as its trace writes them. */
 typedef enum clpt_call {
@@ -51,9 +47,8 @@ struct clpt_device {
 
   /* What happened. */
   size_t live_blocks, live_bytes;
-  unsigned destroyed;
-  unsigned
-      misuses; /**< frees of what is not live or of other size, zero bytes, use after destroy */
+  /** Misuses: frees of what is not live or of other size, zero bytes, use after destroy. */
+  unsigned destroyed, misuses;
   char trace[CLPT_TRACE_BYTES];
 
   pthread_mutex_t lock; /* guards all below, and what happened */

@@ -5,16 +5,12 @@
 #include "suite.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 
 static _Thread_local struct {
-  bool armed;
-  bool failed;
+  bool armed, failed;
   clpt_host_failure failure;
-  unsigned long nth;
-  unsigned long calls;
+  unsigned long nth, calls;
   long live;
 } host;
 
@@ -107,31 +103,17 @@ static bool fails(void)
   type __real_##name(__VA_ARGS__);                                                                 \
   type __wrap_##name(__VA_ARGS__);                                                                 \
   type __wrap_##name(__VA_ARGS__)
-
-WRAPPED(void *, malloc, size_t bytes)
-{
-  return fails() ? NULL : kept(__real_malloc(bytes));
-}
-
-WRAPPED(void *, calloc, size_t count, size_t bytes)
-{
-  return fails() ? NULL : kept(__real_calloc(count, bytes));
-}
-
-WRAPPED(void *, aligned_alloc, size_t alignment, size_t bytes)
-{
-  return fails() ? NULL : kept(__real_aligned_alloc(alignment, bytes));
-}
-
-WRAPPED(char *, strdup, const char *text)
-{
-  return fails() ? NULL : kept(__real_strdup(text));
-}
-
-WRAPPED(char *, strndup, const char *text, size_t length)
-{
-  return fails() ? NULL : kept(__real_strndup(text, length));
-}
+#define NEW(type, name, parameters, arguments)                                                     \
+  type __real_##name parameters;                                                                   \
+  type __wrap_##name parameters;                                                                   \
+  type __wrap_##name parameters                                                                    \
+  {                                                                                                \
+    return fails() ? NULL : kept(__real_##name arguments);                                         \
+  }
+NEW(void *, malloc, (size_t bytes), (bytes))
+NEW(void *, calloc, (size_t count, size_t bytes), (count, bytes))
+NEW(void *, aligned_alloc, (size_t alignment, size_t bytes), (alignment, bytes))
+NEW(char *, strdup, (const char *text), (text))
 
 WRAPPED(void *, realloc, void *block, size_t bytes)
 {
@@ -150,14 +132,6 @@ WRAPPED(int, posix_memalign, void **out, size_t alignment, size_t bytes)
   int code = fails() ? ENOMEM : __real_posix_memalign(out, alignment, bytes);
   (void)kept(code == 0 ? *out : NULL);
   return code;
-}
-
-__attribute__((format(printf, 2, 0)))
-WRAPPED(int, vasprintf, char **out, const char *format, va_list arguments)
-{
-  int length = fails() ? -1 : __real_vasprintf(out, format, arguments);
-  (void)kept(length >= 0 ? *out : NULL);
-  return length;
 }
 
 WRAPPED(void, free, void *block)

@@ -2,44 +2,26 @@
 /* A hook for tests. */
 #include "recorder.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-static void append_locked(clpt_recorder *log, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void append_locked(clpt_recorder *log, const char *format, ...)
-{
-  size_t room = sizeof(log->log) - log->log_length;
-  va_list arguments;
-  va_start(arguments, format);
-  int length = vsnprintf(log->log + log->log_length, room, format, arguments);
-  va_end(arguments);
-  if (length > 0 && (size_t)length < room)
-    log->log_length += (size_t)length;
-}
-
-static void write_entry(const clpt_recorder *self, const char *what, const clp_hook_event *event)
-{
-  clpt_recorder *log = self->log_of;
-  bool has_size = what[0] == 'm' || what[0] == 'f';
-  bool failed = what[1] == '>' && (has_size ? event->buffer_id == 0 : event->memory == 0);
-  pthread_mutex_lock(&log->lock);
-  append_locked(log, "%s", log->log_length > 0 ? " " : "");
-  if (log != self)
-    append_locked(log, "%s:", self->hook.name);
-  append_locked(log, "%s", what);
-  if (has_size)
-    append_locked(log, "%zu:", event->size);
-  append_locked(log, "%zu%s", event->mem_size, failed ? "!" : "");
-  pthread_mutex_unlock(&log->lock);
-}
-
 static void record(clpt_recorder *self, const char *what, const clp_hook_event *event)
 {
-  write_entry(self, what, event);
+  clpt_recorder *log = self->log_of;
+  bool has_size = what[0] == 'm' || what[0] == 'f', is_other = log != self;
+  bool failed = what[1] == '>' && (has_size ? event->buffer_id == 0 : event->memory == 0);
+  char size[32] = "";
+  if (has_size)
+    (void)snprintf(size, sizeof(size), "%zu:", event->size);
+  pthread_mutex_lock(&log->lock);
+  size_t room = sizeof(log->log) - log->log_length;
+  int length = snprintf(log->log + log->log_length, room, "%s%s%s%s%s%zu%s",
+                        log->log_length > 0 ? " " : "", is_other ? self->hook.name : "",
+                        is_other ? ":" : "", what, size, event->mem_size, failed ? "!" : "");
+  if (length > 0 && (size_t)length < room)
+    log->log_length += (size_t)length;
+  pthread_mutex_unlock(&log->lock);
   pthread_mutex_lock(&self->lock);
   if (self->count < CLPT_MOST_EVENTS)
     self->events[self->count] = *event;

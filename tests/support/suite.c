@@ -8,14 +8,13 @@
 /* What a sanitizer starts with: host memory that is not there shall be NULL, as without it. */
 #define DEFAULT_OPTIONS "allocator_may_return_null=1"
 const char *__asan_default_options(void);
-const char *__tsan_default_options(void);
-
 const char *__asan_default_options(void)
 {
   return DEFAULT_OPTIONS;
 }
 
 /* Children of threads may start threads, too. */
+const char *__tsan_default_options(void);
 const char *__tsan_default_options(void)
 {
   return DEFAULT_OPTIONS ":die_after_fork=0";
@@ -47,24 +46,20 @@ void clpt_add_suite(const char *name, void (*fill)(Suite *suite))
   others[other_count++].fill = fill;
 }
 
+/* A program that tests nothing is no success. */
 static int run(Suite *suite, enum fork_status forks)
 {
   SRunner *runner = srunner_create(suite);
-  int failed;
-
   for (size_t i = 0; i < other_count; i++) {
     Suite *other = suite_create(others[i].name);
     others[i].fill(other);
     srunner_add_suite(runner, other);
   }
-
   srunner_set_fork_status(runner, forks);
   srunner_run_all(runner, CK_ENV);
-  failed = srunner_ntests_failed(runner);
-  if (srunner_ntests_run(runner) == 0)
-    failed = 1; /* a program that tests nothing is no success */
+  bool ok = srunner_ntests_run(runner) > 0 && srunner_ntests_failed(runner) == 0;
   srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int clpt_run(Suite *suite)
@@ -84,11 +79,6 @@ bool clpt_is_on_valgrind(void)
 
 unsigned clpt_iterations(unsigned wanted)
 {
-  unsigned factor = 1;
-
-  if (CLPT_SANITIZED)
-    factor = SANITIZER_FACTOR;
-  if (clpt_is_on_valgrind())
-    factor = VALGRIND_FACTOR;
+  unsigned factor = clpt_is_on_valgrind() ? VALGRIND_FACTOR : CLPT_SANITIZED ? SANITIZER_FACTOR : 1;
   return wanted / factor > 0 ? wanted / factor : 1;
 }

@@ -10,7 +10,6 @@
 void clpt_wrong(clpt_worker *self, const char *format, ...)
 {
   va_list arguments;
-
   if (self->wrong[0] != '\0')
     return;
   va_start(arguments, format);
@@ -27,7 +26,6 @@ void clpt_note_failure(clpt_worker *self, const char *name, clp_status status)
 static void *run(void *argument)
 {
   clpt_worker *self = argument;
-
   (void)pthread_barrier_wait(self->start);
   self->work(self);
   return NULL;
@@ -65,7 +63,6 @@ void *clpt_aside(void *(*work)(void *), void *argument)
 {
   pthread_t thread;
   void *result;
-
   ck_assert_int_eq(pthread_create(&thread, NULL, work, argument), 0);
   ck_assert_int_eq(pthread_join(thread, &result), 0);
   return result;
