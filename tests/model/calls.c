@@ -118,28 +118,25 @@ void model_do_heal(model *it, const model_call *call)
 void model_do_step(model *it, const model_call *call)
 {
   clpt_chance chance = clpt_chance_seed(call->slot);
-  for (size_t i = 0; it->has_streams && i < call->value; i++)
+  for (size_t i = 0; i < call->value; i++)
     if (!clpt_late_step_any(&it->device, &chance))
       return;
 }
 
 void model_do_run(model *it, const model_call *call)
 {
-  if (it->has_streams)
-    clpt_late_run(&it->device, it->streams[call->stream]);
+  clpt_late_run(&it->device, it->streams[call->stream]);
 }
 
 void model_do_finish(model *it, const model_call *call)
 {
-  if (it->has_streams)
-    clpt_late_finish(&it->device, it->streams[call->stream]);
+  clpt_late_finish(&it->device, it->streams[call->stream]);
 }
 
 void model_do_finish_all(model *it, const model_call *call)
 {
   (void)call;
-  if (it->has_streams)
-    clpt_late_run_all(&it->device);
+  clpt_late_run_all(&it->device);
 }
 
 void model_make_call(model *it, const model_call *call)

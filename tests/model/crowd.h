@@ -69,8 +69,8 @@ typedef struct crowd_block {
   clp_buffer *buffer; /* NULL: none */
   int pool;           /* its number; -1: a pool that one thread made and ended */
   size_t bytes;
-  uint64_t pattern;  /* what was written to it */
-  clp_stream stream; /* that used it last; NULL: none */
+  unsigned char pattern; /* what it is full of */
+  clp_stream stream;     /* that used it last; NULL: none */
 } crowd_block;
 
 /** A pool, and what threads and its hook know of it. "Least" is not above the truth. */
@@ -96,7 +96,7 @@ typedef struct crowd_member {
   size_t count;
   crowd_block kept[CROWD_KEPT];
   clp_stream streams[CROWD_STREAMS];
-  uint64_t patterns;
+  unsigned patterns;
   unsigned long steps_left;
   bool is_cancelled; /* the thread that is at work ends by its cancellation */
 } crowd_member;
@@ -135,9 +135,8 @@ static inline bool crowd_has(const crowd *all, crowd_call call)
 }
 
 /** crowd_check.c: asks for figures while others are at work; compares all figures with what the
- * members have while none is; whether limits have room for exactly what is not in use. */
+ * members have while none is. */
 clp_status crowd_check_at_work(crowd_member *self, crowd_pool *pool);
 void crowd_check_at_rest(crowd *all);
-void crowd_check_limits(crowd *all);
 
 #endif

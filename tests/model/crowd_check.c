@@ -211,35 +211,3 @@ void crowd_check_at_rest(crowd *all)
   if (!is_late)
     require_equal(all, "reserved bytes of the arena", arena.reserved_bytes, all->live_bytes);
 }
-
-/* Nothing is in use: a limit of one block has room for a request of its size, and one of a byte
- * less has not. A second release of the block is refused. */
-static void check_limit(crowd *all, clp_pool *pool)
-{
-  size_t bytes = clp_pool_alloc_size(pool, clp_pool_bin_number(pool, all->plan.most_bytes));
-  clp_buffer *buffer = NULL;
-  (void)crowd_note(all, "free_held", clp_pool_free_held(pool));
-  (void)crowd_note(all, "set_limit", clp_pool_set_limit(pool, bytes - 1));
-  clp_status status = clp_pool_allocate(pool, bytes, &buffer);
-  if (status != CLP_LIMIT_EXCEEDED)
-    crowd_wrong(all, "a limit that a block does not fit into: %s", clp_status_name(status));
-  (void)crowd_note(all, "set_limit", clp_pool_set_limit(pool, bytes));
-  if (crowd_note(all, "allocate what just fits", clp_pool_allocate(pool, bytes, &buffer))) {
-    (void)crowd_note(all, "release", clp_buffer_release(buffer));
-    status = clp_buffer_release(buffer);
-    if (status != CLP_ALREADY_RELEASED)
-      crowd_wrong(all, "a second release: %s", clp_status_name(status));
-  }
-  (void)crowd_note(all, "set_limit", clp_pool_set_limit(pool, 0));
-}
-
-/* An arena's limit is for all of its segments. Elsewhere the device might be full, or have home
- * streams only. */
-void crowd_check_limits(crowd *all)
-{
-  const crowd_plan *plan = &all->plan;
-  if (plan->is_on_arena || plan->capacity > 0 || plan->backend == CROWD_LATE)
-    return;
-  for (unsigned i = 0; i < plan->pools; i++)
-    check_limit(all, all->pools[i].pool);
-}
