@@ -324,16 +324,6 @@ static clp_status fault_locked(late *it, clpt_late_call call)
   return it->fault.status;
 }
 
-/* What the trace has of each call; a blank is left out. */
-static const char letters[CLPT_LATE_CALLS + 1] = "AFOD      H  ";
-
-static void note_locked(late *it, char letter)
-{
-  size_t length = strlen(it->trace);
-  if (letter != ' ' && length + 1 < sizeof(it->trace))
-    it->trace[length] = letter;
-}
-
 static clp_status begin(late *it, clpt_late_call call)
 {
   if (it->outside)
@@ -342,7 +332,6 @@ static clp_status begin(late *it, clpt_late_call call)
     it->on_call(it, call);
   pthread_mutex_lock(&it->lock);
   it->calls[call]++;
-  note_locked(it, letters[call]);
   if (it->destroyed > 0)
     wrong_locked(it, "a call after the end");
   return fault_locked(it, call);
@@ -351,8 +340,6 @@ static clp_status begin(late *it, clpt_late_call call)
 static clp_status end(late *it, clp_status status)
 {
   clpt_fault fault = it->fault;
-  if (status)
-    note_locked(it, '!');
   pthread_mutex_unlock(&it->lock);
   if (it->outside)
     it->outside(false);
@@ -647,7 +634,6 @@ void clpt_late_clear(late *it)
 {
   LOCKED(it);
   memset(it->calls, 0, sizeof(it->calls));
-  memset(it->trace, 0, sizeof(it->trace));
 }
 
 unsigned clpt_late_retains(late *it)
