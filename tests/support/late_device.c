@@ -311,17 +311,9 @@ static void use_locked(late *it, clpt_late_stream *stream, clpt_late_block *bloc
 /* Whether this call is one of those that fail. */
 static clp_status fault_locked(late *it, clpt_late_call call)
 {
-  if (!(it->failing & 1u << call))
-    return CLP_SUCCESS;
-  if (it->fault.after > 0) {
-    it->fault.after--;
-    return CLP_SUCCESS;
-  }
-  if (it->fault.count == 0)
-    return CLP_SUCCESS;
-  it->fault.count--;
-  it->faults++;
-  return it->fault.status;
+  clp_status status = it->failing & 1u << call ? clpt_fault_next(&it->fault) : CLP_SUCCESS;
+  it->faults += status != CLP_SUCCESS;
+  return status;
 }
 
 static clp_status begin(late *it, clpt_late_call call)
