@@ -131,18 +131,6 @@ static void leave_calls_out(void)
     }
 }
 
-static void simplify_config(void)
-{
-  unsigned long *settings = (unsigned long *)(void *)&shorter.config;
-  for (size_t i = 0; i < sizeof(model_config) / sizeof(*settings); i++) {
-    shorter = drawn;
-    if (settings[i] == 0)
-      continue;
-    settings[i] = 0;
-    (void)still_fails();
-  }
-}
-
 static void print(model_program *program)
 {
   static const char *const settings[] = {
@@ -180,8 +168,6 @@ static void report(void)
   shorter.count = end < drawn.count ? end : drawn.count;
   (void)still_fails();
   leave_calls_out();
-  simplify_config();
-  leave_calls_out();
   print(&drawn);
   (void)run_apart(run_one, &drawn, false);
   ck_abort_msg("the program of seed %u fails: %s", seed, first_failure);
@@ -202,12 +188,6 @@ static void run_batch(model_program *program)
   }
 }
 
-static unsigned number_in(const char *variable, unsigned otherwise)
-{
-  const char *text = getenv(variable);
-  return text ? (unsigned)strtoul(text, NULL, 10) : otherwise;
-}
-
 bool model_has_choice(void)
 {
   return getenv("CLPT_SEED") || getenv("CLPT_PROGRAMS");
@@ -215,11 +195,11 @@ bool model_has_choice(void)
 
 model_tally model_try(unsigned first, unsigned count, const model_trial *trial)
 {
-  unsigned end =
-      number_in("CLPT_SEED", first) + number_in("CLPT_PROGRAMS", getenv("CLPT_SEED") ? 1 : count);
+  unsigned end = clpt_number_in("CLPT_SEED", first) +
+                 clpt_number_in("CLPT_PROGRAMS", getenv("CLPT_SEED") ? 1 : count);
   current = trial;
   share();
-  for (batch_first = number_in("CLPT_SEED", first); batch_first < end; batch_first += BATCH) {
+  for (batch_first = clpt_number_in("CLPT_SEED", first); batch_first < end; batch_first += BATCH) {
     batch_count = end - batch_first < BATCH ? end - batch_first : BATCH;
     if (run_apart(run_batch, &drawn, false))
       continue;

@@ -58,6 +58,15 @@ static void check_place(model *it, const model_slot *new)
   }
 }
 
+/* Has the stream wait for all that read the buffer. */
+static void order_readers(model *it, model_slot *slot, int stream)
+{
+  for (int reader = 0; reader < MODEL_STREAMS; reader++)
+    if (slot->readers & 1u << reader)
+      order(it, reader, stream);
+  slot->readers = 0;
+}
+
 static void write_to(model *it, model_slot *slot, int stream)
 {
   if (!slot->buffer || !slot->memory)
@@ -67,10 +76,7 @@ static void write_to(model *it, model_slot *slot, int stream)
   if (!it->has_streams || stream < 0)
     return;
   order(it, slot->last, stream);
-  for (int reader = 0; reader < MODEL_STREAMS; reader++)
-    if (slot->readers & 1u << reader)
-      order(it, reader, stream);
-  slot->readers = 0;
+  order_readers(it, slot, stream);
   clpt_late_write(&it->device, it->streams[stream], slot->memory);
   clpt_late_read(&it->device, it->streams[stream], slot->memory);
   slot->last = stream;
@@ -283,16 +289,12 @@ void model_do_bind(model *it, const model_call *call)
     return;
   if (slot->last != slot->bound) /* otherwise the pool orders it */
     order(it, slot->last, stream);
-  for (int reader = 0; reader < MODEL_STREAMS; reader++)
-    if (slot->readers & 1u << reader)
-      order(it, reader, stream);
-  slot->readers = 0;
+  order_readers(it, slot, stream);
   clp_status status = LIB(clp_buffer_bind(slot->buffer, it->streams[stream]));
   model_require_success(it, status);
   if (status)
     return;
-  slot->bound = stream;
-  slot->last = stream;
+  slot->bound = slot->last = stream;
 }
 
 void model_do_unbind(model *it, const model_call *call)

@@ -33,29 +33,13 @@ void clpt_late_arena_start_on(clpt_late_rig *rig, unsigned reuse_flags,
   rig->pool = clpt_late_pool(rig, reuse_flags);
 }
 
-static void start(clpt_late_rig *rig, unsigned reuse_flags, bool home, clpt_late_freeing freeing)
+void clpt_late_start(clpt_late_rig *rig, unsigned reuse_flags, bool home, clpt_late_freeing freeing)
 {
   clpt_late_init(&rig->device);
   clpt_late_set_freeing(&rig->device, freeing);
   rig->home = home ? clpt_late_stream_new(&rig->device) : NULL;
   start_streams(rig);
   rig->pool = clpt_late_pool(rig, reuse_flags);
-}
-
-void clpt_late_rig_start(clpt_late_rig *rig, unsigned reuse_flags)
-{
-  start(rig, reuse_flags, false, CLPT_LATE_FREES_AT_ONCE);
-}
-
-void clpt_late_rig_start_with_home(clpt_late_rig *rig, unsigned reuse_flags)
-{
-  start(rig, reuse_flags, true, CLPT_LATE_FREES_AT_ONCE);
-}
-
-void clpt_late_rig_start_freeing(clpt_late_rig *rig, unsigned reuse_flags,
-                                 clpt_late_freeing freeing)
-{
-  start(rig, reuse_flags, false, freeing);
 }
 
 void clpt_late_arena_start(clpt_late_rig *rig, unsigned reuse_flags, unsigned way)
@@ -141,7 +125,7 @@ void clpt_late_hold(clpt_late_rig *rig, clp_stream stream)
   clpt_late_release_on(rig, clpt_late_take(rig, stream), stream);
 }
 
-static clp_buffer *take_as(clpt_late_rig *rig, clp_stream stream, unsigned hits)
+clp_buffer *clpt_late_take_as(clpt_late_rig *rig, clp_stream stream, unsigned hits)
 {
   clp_pool_stats before = clpt_stats(rig->pool);
   unsigned host_waits = rig->device.calls[CLPT_LATE_HOST_WAIT];
@@ -153,23 +137,8 @@ static clp_buffer *take_as(clpt_late_rig *rig, clp_stream stream, unsigned hits)
   return buffer;
 }
 
-clp_buffer *clpt_late_take_held(clpt_late_rig *rig, clp_stream stream)
-{
-  return take_as(rig, stream, 1);
-}
-
-clp_buffer *clpt_late_take_new(clpt_late_rig *rig, clp_stream stream)
-{
-  return take_as(rig, stream, 0);
-}
-
 void clpt_late_end_stream(clpt_late_rig *rig)
 {
   clpt_ok_quietly(clp_pool_forget_stream(rig->pool, rig->s));
   clpt_late_stream_destroy(&rig->device, rig->s);
-}
-
-void clpt_late_come_back(clpt_late_rig *rig)
-{
-  ck_assert_ptr_eq(clpt_late_stream_new(&rig->device), rig->s);
 }

@@ -36,10 +36,12 @@ typedef struct clpt_late_rig {
 
 /** A pool without a home stream, on a device that frees at once; with one, on such a device; on one
  * that frees in another way; on an arena of small segments, in one of CLPT_LATE_WAYS. */
-void clpt_late_rig_start(clpt_late_rig *rig, unsigned reuse_flags);
-void clpt_late_rig_start_with_home(clpt_late_rig *rig, unsigned reuse_flags);
-void clpt_late_rig_start_freeing(clpt_late_rig *rig, unsigned reuse_flags,
-                                 clpt_late_freeing freeing);
+void clpt_late_start(clpt_late_rig *rig, unsigned reuse_flags, bool home,
+                     clpt_late_freeing freeing);
+#define clpt_late_rig_start(rig, flags) clpt_late_start(rig, flags, false, CLPT_LATE_FREES_AT_ONCE)
+#define clpt_late_rig_start_with_home(rig, flags)                                                  \
+  clpt_late_start(rig, flags, true, CLPT_LATE_FREES_AT_ONCE)
+#define clpt_late_rig_start_freeing(rig, flags, freeing) clpt_late_start(rig, flags, false, freeing)
 void clpt_late_arena_start(clpt_late_rig *rig, unsigned reuse_flags, unsigned way);
 
 /** As above, on `rig->device` as the test has set it up, with `rig->home` or without. */
@@ -69,17 +71,16 @@ void clpt_late_hold(clpt_late_rig *rig, clp_stream stream);
 
 /** Takes a buffer on a stream and asserts that it is a held block or that it is not, then that the
  * host did not wait for that. */
-clp_buffer *clpt_late_take_held(clpt_late_rig *rig, clp_stream stream);
-clp_buffer *clpt_late_take_new(clpt_late_rig *rig, clp_stream stream);
+clp_buffer *clpt_late_take_as(clpt_late_rig *rig, clp_stream stream, unsigned hits);
+#define clpt_late_take_held(rig, stream) clpt_late_take_as(rig, stream, 1)
+#define clpt_late_take_new(rig, stream)  clpt_late_take_as(rig, stream, 0)
 
 /** Gives a stream work that uses the buffer: a write, and a look at it; and another one, `with`, a
  * look at what `from` has written, after that. */
 void clpt_late_use(clpt_late_rig *rig, clp_buffer *buffer, clp_stream stream);
 void clpt_late_share(clpt_late_rig *rig, clp_buffer *buffer, clp_stream from, clp_stream with);
 
-/** Has the pool forget s and ends it: its handle is dead; then it is another stream's, where
- * addresses come back. */
+/** Has the pool forget s and ends it: its handle is dead. */
 void clpt_late_end_stream(clpt_late_rig *rig);
-void clpt_late_come_back(clpt_late_rig *rig);
 
 #endif
