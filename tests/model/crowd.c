@@ -54,7 +54,7 @@ static bool is_wrong(const crowd *all)
   return atomic_load_explicit(&all->is_wrong, memory_order_relaxed);
 }
 
-bool crowd_note(crowd *all, const char *call, clp_status status)
+bool crowd_note_call(crowd *all, const char *call, clp_status status)
 {
   bool is_planned = status == CLP_BACKEND_ERROR && all->plan.faults > 0 &&
                     !atomic_load_explicit(&all->is_sound, memory_order_relaxed);
@@ -237,11 +237,11 @@ static void share(crowd_member *self, crowd_block *block)
   if (block->bytes > 0 && way == 0) {
     clpt_late_order(late, user_of(self, block), other);
     clpt_late_read(late, other, clp_buffer_memory(block->buffer));
-    (void)crowd_note(self->all, "record_use", clp_buffer_record_use(block->buffer, other));
+    (void)crowd_note(self->all, clp_buffer_record_use(block->buffer, other));
   }
   if (block->bytes > 0 && way == 1 && block->stream) {
-    (void)crowd_note(self->all, "bind", clp_buffer_bind(block->buffer, block->stream));
-    (void)crowd_note(self->all, "bind", clp_buffer_bind(block->buffer, other));
+    (void)crowd_note(self->all, clp_buffer_bind(block->buffer, block->stream));
+    (void)crowd_note(self->all, clp_buffer_bind(block->buffer, other));
     clpt_late_write(late, other, clp_buffer_memory(block->buffer));
     block->stream = NULL; /* it is released where it is bound */
   }
@@ -365,7 +365,7 @@ static void take(crowd_member *self, clp_pool *pool, int number)
   crowd *all = self->all;
   crowd_block block = {.pool = number, .bytes = draw_bytes(self), .stream = pick_stream(self)};
   clp_status status = allocate(self, pool, &block);
-  if (may_refuse(all, status) || !crowd_note(all, "allocate", status))
+  if (may_refuse(all, status) || !crowd_note_call(all, "allocate", status))
     return;
   if (number >= 0) {
     crowd_pool *it = &all->pools[number];
@@ -399,7 +399,7 @@ static void give(crowd_member *self, crowd_block *block)
     atomic_fetch_sub_explicit(&it->least_active, block->bytes, memory_order_relaxed);
     atomic_fetch_sub_explicit(&it->least_capacity, capacity, memory_order_relaxed);
   }
-  (void)crowd_note(all, "release", release(self, block));
+  (void)crowd_note(all, release(self, block));
 }
 
 static crowd_block pull_out(crowd_member *self, size_t place)
@@ -544,7 +544,7 @@ static clp_status forget_stream(crowd_member *self)
       give(self, &block);
     }
   for (unsigned i = 0; i < all->plan.pools; i++)
-    (void)crowd_note(all, "forget_stream", clp_pool_forget_stream(all->pools[i].pool, *place));
+    (void)crowd_note(all, clp_pool_forget_stream(all->pools[i].pool, *place));
   if (is_wrong(all))
     return CLP_SUCCESS;
   clpt_late_stream_destroy(&all->late, *place);
@@ -587,18 +587,13 @@ static clp_status call_on(crowd_member *self, crowd_pool *it, crowd_call call)
 
 static void call_any(crowd_member *self)
 {
-  static const char *const names[] = {
-#define X(name) #name,
-      CROWD_CALLS(X)
-#undef X
-  };
   crowd *all = self->all;
   crowd_pool *pool = &all->pools[below(self, all->plan.pools)];
   crowd_call call;
   do {
     call = (crowd_call)below(self, CROWD_CALL_COUNT);
   } while (!crowd_has(all, call));
-  (void)crowd_note(all, names[call], call_on(self, pool, call));
+  (void)crowd_note(all, call_on(self, pool, call));
 }
 
 /* --- threads --- */
@@ -727,8 +722,8 @@ static void end_pools(crowd *all)
 {
   for (unsigned i = 0; i < all->plan.pools; i++) {
     clp_pool_stats stats = CLP_POOL_STATS_INIT;
-    (void)crowd_note(all, "free_held", clp_pool_free_held(all->pools[i].pool));
-    (void)crowd_note(all, "get_stats", clp_pool_get_stats(all->pools[i].pool, &stats));
+    (void)crowd_note(all, clp_pool_free_held(all->pools[i].pool));
+    (void)crowd_note(all, clp_pool_get_stats(all->pools[i].pool, &stats));
     if (stats.managed_bytes != 0 ||
         (!all->plan.is_on_arena && stats.device_allocations != stats.device_frees))
       crowd_wrong(all, "%zu bytes are left in a pool without blocks", stats.managed_bytes);

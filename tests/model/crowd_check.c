@@ -24,7 +24,7 @@ static void require_equal(crowd *all, const char *what, uint64_t is, uint64_t sh
 static clp_pool_stats stats_of(crowd *all, const clp_pool *pool)
 {
   clp_pool_stats stats = CLP_POOL_STATS_INIT;
-  (void)crowd_note(all, "get_stats", clp_pool_get_stats(pool, &stats));
+  (void)crowd_note(all, clp_pool_get_stats(pool, &stats));
   const char *disagreement = clpt_disagreement(pool, &stats);
   if (disagreement)
     crowd_wrong(all, "%s", disagreement);
@@ -127,11 +127,11 @@ static void check_bins(crowd *all, int number, const clp_pool_stats *stats)
   clp_pool *pool = all->pools[number].pool;
   clp_bin_stats sum = CLP_BIN_STATS_INIT, bin = CLP_BIN_STATS_INIT;
   size_t bins[BINS], count = 0;
-  (void)crowd_note(all, "get_bins", clp_pool_get_bins(pool, bins, BINS, &count));
+  (void)crowd_note(all, clp_pool_get_bins(pool, bins, BINS, &count));
   REQUIRE(count <= BINS);
   for (size_t i = 0; i < count && i < BINS; i++) {
     tally users = count_blocks(all, number, (long long)bins[i]);
-    (void)crowd_note(all, "get_bin_stats", clp_pool_get_bin_stats(pool, bins[i], &bin));
+    (void)crowd_note(all, clp_pool_get_bin_stats(pool, bins[i], &bin));
     EQUAL(bin.active_blocks, users.blocks);
     EQUAL(bin.padding_bytes, clpt_holds_nothing(pool) ? 0 : users.capacity - users.bytes);
     sum.held_blocks += bin.held_blocks;
@@ -161,7 +161,7 @@ static void check_peaks(crowd *all, const crowd_pool *pool, const clp_pool_stats
 
 static void check_reset(crowd *all, clp_pool *pool)
 {
-  (void)crowd_note(all, "reset_peaks", clp_pool_reset_peaks(pool));
+  (void)crowd_note(all, clp_pool_reset_peaks(pool));
   clp_pool_stats stats = stats_of(all, pool);
   EQUAL(stats.peak_active_bytes, stats.active_bytes);
   EQUAL(stats.peak_managed_bytes, stats.managed_bytes);
@@ -193,7 +193,7 @@ void crowd_check_at_rest(crowd *all)
       EQUAL(all->live_blocks, blocks);
     return;
   }
-  (void)crowd_note(all, "arena_get_stats", clp_arena_get_stats(all->allocator, &arena));
+  (void)crowd_note(all, clp_arena_get_stats(all->allocator, &arena));
   EQUAL(arena.used_blocks, blocks);
   if (!crowd_has(all, CROWD_own_pool)) {
     EQUAL(arena.segments_taken, taken);

@@ -720,19 +720,15 @@ static void check_user_locked(late *it, const clpt_late_stream *stream)
     wrong_locked(it, "the test uses a stream that it dropped");
 }
 
-void clpt_late_write(late *it, clp_stream stream, clp_memory memory)
-{
-  LOCKED(it);
-  check_user_locked(it, stream);
-  use_locked(it, stream, find_locked(it, memory), run_write);
-}
-
-void clpt_late_read(late *it, clp_stream stream, clp_memory memory)
-{
-  LOCKED(it);
-  check_user_locked(it, stream);
-  use_locked(it, stream, find_locked(it, memory), run_read);
-}
+#define USE_BY_TEST(name)                                                                          \
+  void clpt_late_##name(late *it, clp_stream stream, clp_memory memory)                            \
+  {                                                                                                \
+    LOCKED(it);                                                                                    \
+    check_user_locked(it, stream);                                                                 \
+    use_locked(it, stream, find_locked(it, memory), run_##name);                                   \
+  }
+USE_BY_TEST(write)
+USE_BY_TEST(read)
 
 void clpt_late_order(late *it, clp_stream earlier, clp_stream later)
 {
