@@ -552,38 +552,30 @@ static clp_status forget_stream(crowd_member *self)
   return CLP_SUCCESS;
 }
 
+/* clang-format off */
 static clp_status call_on(crowd_member *self, crowd_pool *it, crowd_call call)
 {
   switch (call) {
-  case CROWD_get_stats:
-    return crowd_check_at_work(self, it);
-  case CROWD_free_held:
-    return clp_pool_free_held(it->pool);
-  case CROWD_trim_to:
-    return clp_pool_trim_to(it->pool, some_bytes(self));
+  case CROWD_get_stats: return crowd_check_at_work(self, it);
+  case CROWD_free_held: return clp_pool_free_held(it->pool);
+  case CROWD_trim_to: return clp_pool_trim_to(it->pool, some_bytes(self));
   case CROWD_set_limit:
     return clp_pool_set_limit(it->pool, below(self, 2) == 0 ? 0 : some_bytes(self));
-  case CROWD_reset_peaks:
-    return clp_pool_reset_peaks(it->pool);
+  case CROWD_reset_peaks: return clp_pool_reset_peaks(it->pool);
   case CROWD_stop_holding:
     if (below(self, 50) > 0)
       return CLP_SUCCESS;
     atomic_store(&it->has_stopped_holding, true);
     return clp_pool_stop_holding(it->pool);
-  case CROWD_own_pool:
-    return use_own(self);
-  case CROWD_fork:
-    return fork_once(self);
-  case CROWD_mark_stream:
-    return clp_pool_mark_stream(it->pool, own_stream(self));
-  case CROWD_forget_stream:
-    return forget_stream(self);
-  case CROWD_trim_idle:
-    return clp_pool_trim_idle(it->pool, below(self, 3));
-  default:
-    return clp_free_all_held();
+  case CROWD_own_pool: return use_own(self);
+  case CROWD_fork: return fork_once(self);
+  case CROWD_mark_stream: return clp_pool_mark_stream(it->pool, own_stream(self));
+  case CROWD_forget_stream: return forget_stream(self);
+  case CROWD_trim_idle: return clp_pool_trim_idle(it->pool, below(self, 3));
+  default: return clp_free_all_held();
   }
 }
+/* clang-format on */
 
 static void call_any(crowd_member *self)
 {
