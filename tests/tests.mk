@@ -154,7 +154,7 @@ check_PROGRAMS += \
 
 # Random programs on random pools, and a model of what must come of them.
 model_sources = \
-	tests/model/calls.c tests/model/draw.c tests/model/program.c tests/model/program.h \
+	tests/model/calls.c tests/model/draw.c tests/model/program.h \
 	tests/model/figures.c tests/model/held.c tests/model/hooks.c tests/model/user.c \
 	tests/model/model.h tests/model/run.c
 trial_sources = $(model_sources) tests/model/trial.c tests/model/trial.h

@@ -88,16 +88,6 @@ void model_do_replace_pool(model *it, const model_call *call)
   model_make_pool(it, call->pool);
 }
 
-void model_do_hook(model *it, const model_call *call)
-{
-  model_hook_toggle(it, call->slot, call->stream < 0 ? (int)call->pool : -1);
-}
-
-void model_do_spare(model *it, const model_call *call)
-{
-  it->spares = (unsigned)call->value;
-}
-
 /* Several calls of the device fail at once, after `slot` that succeed and `pool` times. */
 void model_do_fail(model *it, const model_call *call)
 {
@@ -109,38 +99,24 @@ void model_do_fail(model *it, const model_call *call)
   it->may_fail = true;
 }
 
-void model_do_heal(model *it, const model_call *call)
-{
-  (void)call;
-  it->device.failing = 0;
-}
-
 void model_do_step(model *it, const model_call *call)
 {
   clpt_chance chance = clpt_chance_seed(call->slot);
-  for (size_t i = 0; it->has_streams && i < call->value; i++)
+  for (size_t i = 0; i < call->value; i++)
     if (!clpt_late_step_any(&it->device, &chance))
       return;
 }
 
-void model_do_run(model *it, const model_call *call)
-{
-  if (it->has_streams)
-    clpt_late_run(&it->device, it->streams[call->stream]);
-}
-
-void model_do_finish(model *it, const model_call *call)
-{
-  if (it->has_streams)
-    clpt_late_finish(&it->device, it->streams[call->stream]);
-}
-
-void model_do_finish_all(model *it, const model_call *call)
-{
-  (void)call;
-  if (it->has_streams)
-    clpt_late_run_all(&it->device);
-}
+/* clang-format off */
+#define DO(name, ...)                                                                              \
+  void model_do_##name(model *it, const model_call *call) { (void)call; __VA_ARGS__; }
+DO(hook, model_hook_toggle(it, call->slot, call->stream < 0 ? (int)call->pool : -1))
+DO(spare, it->spares = (unsigned)call->value)
+DO(heal, it->device.failing = 0)
+DO(run, clpt_late_run(&it->device, it->streams[call->stream]))
+DO(finish, clpt_late_finish(&it->device, it->streams[call->stream]))
+DO(finish_all, clpt_late_run_all(&it->device))
+/* clang-format on */
 
 void model_make_call(model *it, const model_call *call)
 {

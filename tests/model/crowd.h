@@ -28,20 +28,15 @@ enum { CROWD_HOST, CROWD_SIMULATED, CROWD_LATE, CROWD_BACKENDS };
 /* CROWD_BIN_EDGES: what the blocks of a bin have, or a byte more or less. */
 enum { CROWD_ONE_SIZE, CROWD_FEW_SIZES, CROWD_BIN_EDGES, CROWD_ANY_SIZE, CROWD_SIZES };
 
-/* clang-format off */
 /** What threads do besides allocating and releasing; own_pool: make a pool, and end it while its
  * buffers are in use. */
-#define CROWD_CALLS(X)                                                                             \
-  X(get_stats) X(free_held) X(trim_to) X(set_limit) X(reset_peaks) X(stop_holding) X(own_pool)     \
-  X(fork) X(mark_stream) X(forget_stream) X(trim_idle) X(free_all_held)
-/* clang-format on */
-
+/* clang-format off */
 typedef enum crowd_call {
-#define X(name) CROWD_##name,
-  CROWD_CALLS(X)
-#undef X
-      CROWD_CALL_COUNT
+  CROWD_get_stats, CROWD_free_held, CROWD_trim_to, CROWD_set_limit, CROWD_reset_peaks,
+  CROWD_stop_holding, CROWD_own_pool, CROWD_fork, CROWD_mark_stream, CROWD_forget_stream,
+  CROWD_trim_idle, CROWD_free_all_held, CROWD_CALL_COUNT
 } crowd_call;
+/* clang-format on */
 
 /** The settings of a program. */
 typedef struct crowd_plan {
@@ -69,8 +64,8 @@ typedef struct crowd_block {
   clp_buffer *buffer; /* NULL: none */
   int pool;           /* its number; -1: a pool that one thread made and ended */
   size_t bytes;
-  uint64_t pattern;  /* what was written to it */
-  clp_stream stream; /* that used it last; NULL: none */
+  unsigned char pattern; /* what it is full of */
+  clp_stream stream;     /* that used it last; NULL: none */
 } crowd_block;
 
 /** A pool, and what threads and its hook know of it. "Least" is not above the truth. */
@@ -96,7 +91,7 @@ typedef struct crowd_member {
   size_t count;
   crowd_block kept[CROWD_KEPT];
   clp_stream streams[CROWD_STREAMS];
-  uint64_t patterns;
+  unsigned patterns;
   unsigned long steps_left;
   bool is_cancelled; /* the thread that is at work ends by its cancellation */
 } crowd_member;
@@ -126,7 +121,8 @@ const char *crowd_run(const crowd_plan *plan);
 void crowd_wrong(crowd *all, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /** Notes a call that failed otherwise than the plan has it. Whether it succeeded. */
-bool crowd_note(crowd *all, const char *call, clp_status status);
+#define crowd_note(all, call) crowd_note_call(all, #call, call)
+bool crowd_note_call(crowd *all, const char *call, clp_status status);
 
 /** Whether its threads make such calls. */
 static inline bool crowd_has(const crowd *all, crowd_call call)
@@ -135,9 +131,8 @@ static inline bool crowd_has(const crowd *all, crowd_call call)
 }
 
 /** crowd_check.c: asks for figures while others are at work; compares all figures with what the
- * members have while none is; whether limits have room for exactly what is not in use. */
+ * members have while none is. */
 clp_status crowd_check_at_work(crowd_member *self, crowd_pool *pool);
 void crowd_check_at_rest(crowd *all);
-void crowd_check_limits(crowd *all);
 
 #endif

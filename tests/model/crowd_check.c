@@ -5,6 +5,15 @@
 
 enum { BINS = 1024, ALL_BINS = -1 };
 
+#define REQUIRE(condition)                                                                         \
+  do {                                                                                             \
+    if (!(condition))                                                                              \
+      crowd_wrong(all, "line %d: does not hold: %s", __LINE__, #condition);                        \
+  } while (0)
+
+/* What a figure is, and what it should be. */
+#define EQUAL(is, should) require_equal(all, #is, (is), (should))
+
 static void require_equal(crowd *all, const char *what, uint64_t is, uint64_t should)
 {
   if (is != should)
@@ -15,7 +24,7 @@ static void require_equal(crowd *all, const char *what, uint64_t is, uint64_t sh
 static clp_pool_stats stats_of(crowd *all, const clp_pool *pool)
 {
   clp_pool_stats stats = CLP_POOL_STATS_INIT;
-  (void)crowd_note(all, "get_stats", clp_pool_get_stats(pool, &stats));
+  (void)crowd_note(all, clp_pool_get_stats(pool, &stats));
   const char *disagreement = clpt_disagreement(pool, &stats);
   if (disagreement)
     crowd_wrong(all, "%s", disagreement);
@@ -35,12 +44,11 @@ static void check_one_size(crowd *all, const clp_pool *pool, const clp_pool_stat
   bool is_refused = plan->limit > 0 || plan->capacity > 0 || crowd_has(all, CROWD_set_limit);
   if (plan->sizes != CROWD_ONE_SIZE || plan->uses_zero || plan->is_on_arena || is_refused)
     return;
-  if (stats->active_bytes != stats->active_blocks * bytes ||
-      stats->held_bytes != stats->held_blocks * capacity ||
-      stats->managed_bytes < blocks * capacity || stats->managed_bytes % capacity ||
-      stats->device_allocations - stats->device_frees < blocks)
-    crowd_wrong(all, "%zu held, %zu active blocks, but %zu, %zu of %zu bytes", stats->held_blocks,
-                stats->active_blocks, stats->held_bytes, stats->active_bytes, stats->managed_bytes);
+  EQUAL(stats->active_bytes, stats->active_blocks * bytes);
+  EQUAL(stats->held_bytes, stats->held_blocks * capacity);
+  EQUAL(stats->managed_bytes % capacity, 0);
+  REQUIRE(stats->managed_bytes >= blocks * capacity);
+  REQUIRE(stats->device_allocations - stats->device_frees >= blocks);
 }
 
 /* The figures agree with each other, and cover what this thread has. */
@@ -54,12 +62,9 @@ clp_status crowd_check_at_work(crowd_member *self, crowd_pool *pool)
       blocks++;
       bytes += self->kept[i].bytes;
     }
-  if (stats.active_blocks < blocks || stats.active_bytes < bytes)
-    crowd_wrong(all, "one thread has %zu blocks, %zu bytes; the pool says %zu, %zu", blocks, bytes,
-                stats.active_blocks, stats.active_bytes);
+  REQUIRE(stats.active_blocks >= blocks && stats.active_bytes >= bytes);
+  REQUIRE(stats.active_blocks <= all->plan.threads * (all->plan.kept + 2) + CROWD_MAILBOX);
   check_one_size(all, pool->pool, &stats);
-  if (stats.active_blocks > all->plan.threads * (all->plan.kept + 2) + CROWD_MAILBOX)
-    crowd_wrong(all, "%zu active blocks are more than all threads have", stats.active_blocks);
   return CLP_SUCCESS;
 }
 
@@ -74,11 +79,10 @@ typedef struct tally {
 
 static void add_block(const crowd *all, const crowd_block *block, tally *sum)
 {
-  if (block->pool != sum->pool)
-    return;
-  if (sum->bin != ALL_BINS &&
-      (block->bytes == 0 ||
-       clp_pool_bin_number(all->pools[block->pool].pool, block->bytes) != (size_t)sum->bin))
+  if (block->pool != sum->pool ||
+      (sum->bin != ALL_BINS &&
+       (block->bytes == 0 ||
+        clp_pool_bin_number(all->pools[block->pool].pool, block->bytes) != (size_t)sum->bin)))
     return;
   sum->blocks++;
   sum->empty_blocks += block->bytes == 0;
@@ -98,27 +102,24 @@ static tally count_blocks(const crowd *all, int pool, long long bin)
   return sum;
 }
 
-static void check_figures(crowd *all, int number, const clp_pool_stats *stats)
+static void check_figures(crowd *all, const crowd_pool *pool, const clp_pool_stats *stats,
+                          const tally *users)
 {
-  const crowd_pool *pool = &all->pools[number];
-  tally users = count_blocks(all, number, ALL_BINS);
-  require_equal(all, "active blocks", stats->active_blocks, users.blocks);
-  require_equal(all, "active bytes", stats->active_bytes, users.bytes);
-  require_equal(all, "managed bytes", stats->managed_bytes, users.capacity + stats->held_bytes);
-  require_equal(all, "allocations", stats->allocations, pool->allocations);
+  EQUAL(stats->active_blocks, users->blocks);
+  EQUAL(stats->active_bytes, users->bytes);
+  EQUAL(stats->managed_bytes, users->capacity + stats->held_bytes);
+  EQUAL(stats->allocations, pool->allocations);
   if (!all->plan.is_on_arena)
-    require_equal(all, "blocks of the device", stats->device_allocations - stats->device_frees,
-                  stats->held_blocks + users.blocks - users.empty_blocks);
-  if (pool->has_stopped_holding && all->plan.faults == 0)
-    require_equal(all, "blocks held by a pool that holds none", stats->held_blocks, 0);
+    EQUAL(stats->device_allocations - stats->device_frees,
+          stats->held_blocks + users->blocks - users->empty_blocks);
+  REQUIRE(!pool->has_stopped_holding || all->plan.faults || stats->held_blocks == 0);
   if (!all->plan.has_hooks)
     return;
-  require_equal(all, "preprocesses without a postprocess", 0, (uint64_t)pool->open);
-  require_equal(all, "allocations, by hooks", stats->allocations, pool->seen_allocations);
-  require_equal(all, "releases, by hooks", stats->allocations - users.blocks, pool->seen_releases);
-  require_equal(all, "device allocations, by hooks", stats->device_allocations,
-                pool->seen_device_allocations);
-  require_equal(all, "device frees, by hooks", stats->device_frees, pool->seen_device_frees);
+  EQUAL((uint64_t)pool->open, 0);
+  EQUAL(stats->allocations, pool->seen_allocations);
+  EQUAL(stats->allocations - users->blocks, pool->seen_releases);
+  EQUAL(stats->device_allocations, pool->seen_device_allocations);
+  EQUAL(stats->device_frees, pool->seen_device_frees);
 }
 
 static void check_bins(crowd *all, int number, const clp_pool_stats *stats)
@@ -126,54 +127,44 @@ static void check_bins(crowd *all, int number, const clp_pool_stats *stats)
   clp_pool *pool = all->pools[number].pool;
   clp_bin_stats sum = CLP_BIN_STATS_INIT, bin = CLP_BIN_STATS_INIT;
   size_t bins[BINS], count = 0;
-  (void)crowd_note(all, "get_bins", clp_pool_get_bins(pool, bins, BINS, &count));
-  if (count > BINS)
-    crowd_wrong(all, "%zu bins are more than there are sizes", count);
+  (void)crowd_note(all, clp_pool_get_bins(pool, bins, BINS, &count));
+  REQUIRE(count <= BINS);
   for (size_t i = 0; i < count && i < BINS; i++) {
     tally users = count_blocks(all, number, (long long)bins[i]);
-    (void)crowd_note(all, "get_bin_stats", clp_pool_get_bin_stats(pool, bins[i], &bin));
-    require_equal(all, "active blocks of a bin", bin.active_blocks, users.blocks);
-    require_equal(all, "padding of a bin", bin.padding_bytes,
-                  clpt_holds_nothing(pool) ? 0 : users.capacity - users.bytes);
+    (void)crowd_note(all, clp_pool_get_bin_stats(pool, bins[i], &bin));
+    EQUAL(bin.active_blocks, users.blocks);
+    EQUAL(bin.padding_bytes, clpt_holds_nothing(pool) ? 0 : users.capacity - users.bytes);
     sum.held_blocks += bin.held_blocks;
     sum.held_bytes += bin.held_bytes;
     sum.hits += bin.hits;
     sum.misses += bin.misses;
   }
-  require_equal(all, "held blocks of all bins", stats->held_blocks, sum.held_blocks);
-  require_equal(all, "held bytes of all bins", stats->held_bytes, sum.held_bytes);
-  require_equal(all, "misses of all bins", stats->misses, sum.misses);
-  if (all->plan.uses_zero ? stats->hits < sum.hits : stats->hits != sum.hits)
-    crowd_wrong(all, "%llu hits, and %llu of all bins", (unsigned long long)stats->hits,
-                (unsigned long long)sum.hits);
+  EQUAL(stats->held_blocks, sum.held_blocks);
+  EQUAL(stats->held_bytes, sum.held_bytes);
+  EQUAL(stats->misses, sum.misses);
+  REQUIRE(all->plan.uses_zero ? stats->hits >= sum.hits : stats->hits == sum.hits);
 }
 
 static void check_peaks(crowd *all, const crowd_pool *pool, const clp_pool_stats *stats)
 {
   const crowd_plan *plan = &all->plan;
   size_t least = pool->least_peak_active;
-  if (stats->peak_managed_bytes < pool->least_peak_capacity)
-    crowd_wrong(all, "the peak of managed bytes is %zu, but threads had %zu",
-                stats->peak_managed_bytes, pool->least_peak_capacity);
+  REQUIRE(stats->peak_managed_bytes >= pool->least_peak_capacity);
   if (plan->threads == 1)
-    require_equal(all, "peak of active bytes", stats->peak_active_bytes, least);
+    EQUAL(stats->peak_active_bytes, least);
   /* Else a peak may be over before the pool looks. */
   bool is_one_bin = plan->sizes == CROWD_ONE_SIZE && !plan->uses_zero;
-  if (is_one_bin && stats->peak_active_bytes + plan->most_bytes + least / 100 * 7 < least)
-    crowd_wrong(all, "the peak of active bytes is %zu, but threads had %zu",
-                stats->peak_active_bytes, least);
-  if (plan->limit > 0 && !crowd_has(all, CROWD_set_limit) && !plan->is_on_arena &&
-      stats->peak_managed_bytes > plan->limit)
-    crowd_wrong(all, "the pool managed %zu bytes, with a limit of %lu", stats->peak_managed_bytes,
-                plan->limit);
+  REQUIRE(!is_one_bin || stats->peak_active_bytes + plan->most_bytes + least / 100 * 7 >= least);
+  REQUIRE(plan->limit == 0 || crowd_has(all, CROWD_set_limit) || plan->is_on_arena ||
+          stats->peak_managed_bytes <= plan->limit);
 }
 
 static void check_reset(crowd *all, clp_pool *pool)
 {
-  (void)crowd_note(all, "reset_peaks", clp_pool_reset_peaks(pool));
+  (void)crowd_note(all, clp_pool_reset_peaks(pool));
   clp_pool_stats stats = stats_of(all, pool);
-  require_equal(all, "peak of active bytes, reset", stats.peak_active_bytes, stats.active_bytes);
-  require_equal(all, "peak of managed bytes, reset", stats.peak_managed_bytes, stats.managed_bytes);
+  EQUAL(stats.peak_active_bytes, stats.active_bytes);
+  EQUAL(stats.peak_managed_bytes, stats.managed_bytes);
 }
 
 /* All that the device gave is with a pool, or in a segment of the arena. */
@@ -187,7 +178,7 @@ void crowd_check_at_rest(crowd *all)
   for (int i = 0; i < (int)all->plan.pools; i++) {
     clp_pool_stats stats = stats_of(all, all->pools[i].pool);
     tally users = count_blocks(all, i, ALL_BINS);
-    check_figures(all, i, &stats);
+    check_figures(all, &all->pools[i], &stats, &users);
     check_bins(all, i, &stats);
     if (crowd_has(all, CROWD_reset_peaks))
       check_reset(all, all->pools[i].pool);
@@ -199,47 +190,15 @@ void crowd_check_at_rest(crowd *all)
   }
   if (!all->plan.is_on_arena) {
     if (!is_late)
-      require_equal(all, "blocks of all pools", blocks, all->live_blocks);
+      EQUAL(all->live_blocks, blocks);
     return;
   }
-  (void)crowd_note(all, "arena_get_stats", clp_arena_get_stats(all->allocator, &arena));
-  require_equal(all, "used blocks of the arena", arena.used_blocks, blocks);
+  (void)crowd_note(all, clp_arena_get_stats(all->allocator, &arena));
+  EQUAL(arena.used_blocks, blocks);
   if (!crowd_has(all, CROWD_own_pool)) {
-    require_equal(all, "segments taken for pools", arena.segments_taken, taken);
-    require_equal(all, "segments given back by pools", arena.segments_given_back, given_back);
+    EQUAL(arena.segments_taken, taken);
+    EQUAL(arena.segments_given_back, given_back);
   }
   if (!is_late)
-    require_equal(all, "reserved bytes of the arena", arena.reserved_bytes, all->live_bytes);
-}
-
-/* Nothing is in use: a limit of one block has room for a request of its size, and one of a byte
- * less has not. A second release of the block is refused. */
-static void check_limit(crowd *all, clp_pool *pool)
-{
-  size_t bytes = clp_pool_alloc_size(pool, clp_pool_bin_number(pool, all->plan.most_bytes));
-  clp_buffer *buffer = NULL;
-  (void)crowd_note(all, "free_held", clp_pool_free_held(pool));
-  (void)crowd_note(all, "set_limit", clp_pool_set_limit(pool, bytes - 1));
-  clp_status status = clp_pool_allocate(pool, bytes, &buffer);
-  if (status != CLP_LIMIT_EXCEEDED)
-    crowd_wrong(all, "a limit that a block does not fit into: %s", clp_status_name(status));
-  (void)crowd_note(all, "set_limit", clp_pool_set_limit(pool, bytes));
-  if (crowd_note(all, "allocate what just fits", clp_pool_allocate(pool, bytes, &buffer))) {
-    (void)crowd_note(all, "release", clp_buffer_release(buffer));
-    status = clp_buffer_release(buffer);
-    if (status != CLP_ALREADY_RELEASED)
-      crowd_wrong(all, "a second release: %s", clp_status_name(status));
-  }
-  (void)crowd_note(all, "set_limit", clp_pool_set_limit(pool, 0));
-}
-
-/* An arena's limit is for all of its segments. Elsewhere the device might be full, or have home
- * streams only. */
-void crowd_check_limits(crowd *all)
-{
-  const crowd_plan *plan = &all->plan;
-  if (plan->is_on_arena || plan->capacity > 0 || plan->backend == CROWD_LATE)
-    return;
-  for (unsigned i = 0; i < plan->pools; i++)
-    check_limit(all, all->pools[i].pool);
+    EQUAL(arena.reserved_bytes, all->live_bytes);
 }

@@ -167,23 +167,18 @@ static size_t draw_failing(drawing *it)
 
 static size_t draw_value(drawing *it, model_verb verb)
 {
-  switch (verb) {
-  case MODEL_step:
-    return below(it, 16);
-  case MODEL_trim:
-  case MODEL_without_pool:
-    return below(it, 40000);
-  case MODEL_limit:
-    return percent(it, 40) ? 0 : below(it, 60000);
-  case MODEL_fit_limit:
-    return pick_size(it);
-  case MODEL_spare:
-    return below(it, 4);
-  case MODEL_fail:
+  static const unsigned bounds[MODEL_VERB_COUNT] = {[MODEL_step] = 16,
+                                                    [MODEL_trim] = 40000,
+                                                    [MODEL_without_pool] = 40000,
+                                                    [MODEL_limit] = 60000,
+                                                    [MODEL_spare] = 4};
+  if (verb == MODEL_fail)
     return draw_failing(it);
-  default:
+  if (verb == MODEL_fit_limit)
+    return pick_size(it);
+  if (!bounds[verb] || (verb == MODEL_limit && percent(it, 40)))
     return 0;
-  }
+  return below(it, bounds[verb]);
 }
 
 /* A buffer that so many streams use has the most uses that are noted. */

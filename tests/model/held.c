@@ -97,9 +97,12 @@ void model_held_forget(model *it, unsigned pool, int stream)
 
 /* --- blocks that serve --- */
 
-static bool is_done(const model *it, const model_held *held, int stream)
+static bool are_done(const model *it, const model_held *held, unsigned streams)
 {
-  return ((const clpt_late_stream *)it->streams[stream])->done >= held->positions[stream];
+  for (int i = 0; i < MODEL_STREAMS; i++)
+    if (streams & 1u << i && ((const clpt_late_stream *)it->streams[i])->done < held->positions[i])
+      return false;
+  return true;
 }
 
 /* Whether a mark that the user asked for, or else could have been made and is done at once, tells
@@ -139,12 +142,8 @@ static bool may_serve(const model *it, const model_held *held, int stream)
     return true;
   if (it->device.calls[CLPT_LATE_STREAM_WAIT]) /* what a stream waited for once needs no wait */
     return true;
-  if (it->config->no_opportunistic && !may_know_done(it, held->pool))
-    return false;
-  for (int i = 0; i < MODEL_STREAMS; i++)
-    if (others_left & 1u << i && !is_done(it, held, i))
-      return false;
-  return true;
+  return (!it->config->no_opportunistic || may_know_done(it, held->pool)) &&
+         are_done(it, held, others_left);
 }
 
 static bool must_serve(const model *it, const model_held *held, int stream)
@@ -197,10 +196,7 @@ static void check_wait(const model *it, const model_held *taken, int stream)
       may_miss(it, taken->pool, taken->bin))
     return;
   unsigned left = others(taken, stream);
-  bool is_done_already = true;
-  for (int i = 0; i < MODEL_STREAMS; i++)
-    is_done_already = is_done_already && (!(left & 1u << i) || is_done(it, taken, i));
-  if (!left || is_done_already)
+  if (are_done(it, taken, left))
     return;
   for (const model_held *other = it->held; other < it->held + it->held_count; other++)
     if (other->pool == taken->pool && other->bin == taken->bin)

@@ -82,19 +82,22 @@ static void see(const clp_hook_event *event, model_hook *hook, unsigned kind)
     count(it, pool, event, kind);
 }
 
-#define CALLBACK(name, kind)                                                                       \
-  static void name(const clp_hook_event *event, void *hook)                                        \
-  {                                                                                                \
-    see(event, hook, kind);                                                                        \
-  }
-CALLBACK(see_malloc, MODEL_MALLOC)
-CALLBACK(see_malloced, MODEL_MALLOC + 1)
-CALLBACK(see_alloc, MODEL_ALLOC)
-CALLBACK(see_alloced, MODEL_ALLOC + 1)
-CALLBACK(see_free, MODEL_FREE)
-CALLBACK(see_freed, MODEL_FREE + 1)
-CALLBACK(see_device_free, MODEL_DEVICE_FREE)
-CALLBACK(see_device_freed, MODEL_DEVICE_FREE + 1)
+#define CALLBACKS(X)                                                                               \
+  X(malloc_preprocess, MODEL_MALLOC)                                                               \
+  X(malloc_postprocess, MODEL_MALLOC + 1)                                                          \
+  X(alloc_preprocess, MODEL_ALLOC)                                                                 \
+  X(alloc_postprocess, MODEL_ALLOC + 1)                                                            \
+  X(free_preprocess, MODEL_FREE)                                                                   \
+  X(free_postprocess, MODEL_FREE + 1)                                                              \
+  X(device_free_preprocess, MODEL_DEVICE_FREE)                                                     \
+  X(device_free_postprocess, MODEL_DEVICE_FREE + 1)
+
+/* clang-format off */
+#define X(name, kind)                                                                              \
+  static void see_##name(const clp_hook_event *event, void *hook) { see(event, hook, kind); }
+CALLBACKS(X)
+#undef X
+/* clang-format on */
 
 void model_hooks_begin(model *it)
 {
@@ -103,17 +106,10 @@ void model_hooks_begin(model *it)
     model_hook *hook = &it->hooks[i];
     hook->model = it;
     (void)snprintf(hook->name, sizeof(hook->name), "hook %u", i);
-    hook->hook = (clp_hook){.struct_size = sizeof(clp_hook),
-                            .name = hook->name,
-                            .user_data = hook,
-                            .malloc_preprocess = see_malloc,
-                            .malloc_postprocess = see_malloced,
-                            .alloc_preprocess = see_alloc,
-                            .alloc_postprocess = see_alloced,
-                            .free_preprocess = see_free,
-                            .free_postprocess = see_freed,
-                            .device_free_preprocess = see_device_free,
-                            .device_free_postprocess = see_device_freed};
+    hook->hook = (clp_hook){.struct_size = sizeof(clp_hook), .name = hook->name, .user_data = hook};
+#define X(name, kind) hook->hook.name = see_##name;
+    CALLBACKS(X)
+#undef X
   }
 }
 

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Random programs: a configuration and a list of calls. Every list of calls is a valid program: a
- * call that has nothing to do, such as the release of an empty slot, is skipped. So a failing
- * program can be shortened by leaving calls out, and written down as text and run again. */
+/* Random programs: a configuration and a list of calls. A call that has nothing
+ * to do, such as the release of an empty slot, is skipped, so calls can be left out. */
 #ifndef CLPT_MODEL_PROGRAM_H
 #define CLPT_MODEL_PROGRAM_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 enum { MODEL_POOLS = 3, MODEL_STREAMS = 6, MODEL_SLOTS = 96, MODEL_CALLS_MAX = 4000 };
 
@@ -111,13 +109,5 @@ typedef struct model_program {
 
 /** Draws a program. The same seed gives the same program. */
 void model_draw(model_program *program, unsigned seed);
-
-/** Writes the program as text: "NAME VALUE" for each setting that is not 0, then a line for each
- * call, "VERB SLOT POOL STREAM VALUE". */
-void model_program_print(const model_program *program, FILE *file);
-
-/** Reads what model_program_print wrote; lines that begin with # are skipped. False, with a line on
- * stderr that gives the number of the wrong line: it is no program. */
-bool model_program_read(model_program *program, FILE *file);
 
 #endif

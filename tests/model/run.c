@@ -290,10 +290,6 @@ void model_run(model *it, const model_program *program)
   for (; it->at < program->count; it->at++) {
     model_call call = program->calls[it->at];
     call.pool %= call.verb == MODEL_fail ? MODEL_POOLS : it->pool_count;
-    if (call.verb >= MODEL_write && call.verb <= MODEL_finish && call.stream < 0)
-      call.stream = 0; /* these need one */
-    if (call.verb <= MODEL_finish && !it->has_streams)
-      call.stream = -1;
     it->faults_before = it->device.faults;
     model_make_call(it, &call);
     model_check(it);

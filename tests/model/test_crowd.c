@@ -12,7 +12,6 @@
 #include "support/late_rig.h"
 #include "support/suite.h"
 
-#include <dirent.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <time.h>
@@ -127,16 +126,10 @@ static void run(crowd_plan plan)
   ck_assert_msg(wrong == NULL, "%s\nagain: CLPT_SEED=%lu tests/model/test_crowd", wrong, plan.seed);
 }
 
-static unsigned number_of(const char *variable, unsigned otherwise)
-{
-  const char *text = getenv(variable);
-  return text ? (unsigned)strtoul(text, NULL, 10) : otherwise;
-}
-
 START_TEST(blocks_and_figures_of_a_crowd_are_right)
 {
   bool is_the_same = getenv("CLPT_SEED") != NULL && getenv("CLPT_PROGRAMS") == NULL;
-  run(draw(number_of("CLPT_SEED", 1) + (is_the_same ? 0 : (unsigned)_i)));
+  run(draw(clpt_number_in("CLPT_SEED", 1) + (is_the_same ? 0 : (unsigned)_i)));
 }
 END_TEST
 
@@ -153,36 +146,20 @@ static size_t resident_bytes(void)
   return resident * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-static unsigned descriptors(void)
-{
-  unsigned count = 0;
-  DIR *folder = opendir("/proc/self/fd");
-  ck_assert_ptr_nonnull(folder);
-  while (readdir(folder))
-    count++;
-  (void)closedir(folder);
-  return count;
-}
-
 /* Each round runs a short program of each kind. */
 START_TEST(a_process_takes_no_more_once_it_is_warm)
 {
-  time_t last = time(NULL) + number_of("CLPT_STRESS_SECONDS", 0);
+  time_t last = time(NULL) + clpt_number_in("CLPT_STRESS_SECONDS", 0);
   size_t warm_bytes = 0;
-  unsigned warm_descriptors = 0;
   for (unsigned round = 0; round < WARM_UPS + 2 || time(NULL) < last; round++) {
     for (unsigned seed = 1; seed <= 2 * CROWD_BACKENDS; seed++) {
       crowd_plan plan = draw(seed + round % WARM_UPS * 2 * CROWD_BACKENDS);
       plan.steps /= 8;
       run(plan);
     }
-    if (round < WARM_UPS) {
+    if (round < WARM_UPS)
       warm_bytes = resident_bytes();
-      warm_descriptors = descriptors();
-      continue;
-    }
-    ck_assert_uint_eq(descriptors(), warm_descriptors);
-    if (!CLPT_SANITIZED && !RUNNING_ON_VALGRIND)
+    else if (!CLPT_SANITIZED && !RUNNING_ON_VALGRIND)
       ck_assert_uint_lt(resident_bytes(), warm_bytes + SLACK_BYTES);
   }
 }
@@ -197,7 +174,7 @@ CLPT_MAIN("crowd", clpt_run)
                                       : PROGRAMS;
   tcase_set_timeout(tests, HANG_SECONDS);
   tcase_add_loop_test(tests, blocks_and_figures_of_a_crowd_are_right, 0,
-                      (int)number_of("CLPT_PROGRAMS", (unsigned)usual));
-  tcase_set_timeout(soak, HANG_SECONDS + number_of("CLPT_STRESS_SECONDS", 0));
+                      (int)clpt_number_in("CLPT_PROGRAMS", (unsigned)usual));
+  tcase_set_timeout(soak, HANG_SECONDS + clpt_number_in("CLPT_STRESS_SECONDS", 0));
   tcase_add_test(soak, a_process_takes_no_more_once_it_is_warm);
 }

@@ -131,16 +131,26 @@ static void leave_calls_out(void)
     }
 }
 
-static void simplify_config(void)
+static void print(model_program *program)
 {
-  unsigned long *settings = (unsigned long *)(void *)&shorter.config;
-  for (size_t i = 0; i < sizeof(model_config) / sizeof(*settings); i++) {
-    shorter = drawn;
-    if (settings[i] == 0)
-      continue;
-    settings[i] = 0;
-    (void)still_fails();
-  }
+  static const char *const settings[] = {
+#define X(name) #name,
+      MODEL_CONFIG(X)
+#undef X
+  };
+  static const char *const verbs[] = {
+#define X(name, often) #name,
+      MODEL_VERBS(X)
+#undef X
+  };
+  const unsigned long *values = (const unsigned long *)(void *)&program->config;
+  (void)fprintf(stderr, "shortened:\n");
+  for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+    if (values[i])
+      (void)fprintf(stderr, "%s %lu\n", settings[i], values[i]);
+  for (const model_call *call = program->calls; call < program->calls + program->count; call++)
+    (void)fprintf(stderr, "%s: slot %u, pool %u, stream %d, value %zu\n", verbs[call->verb],
+                  call->slot, call->pool, call->stream, call->value);
 }
 
 /* Shows what the drawn program does wrong, as short as possible, and ends the test. */
@@ -158,12 +168,7 @@ static void report(void)
   shorter.count = end < drawn.count ? end : drawn.count;
   (void)still_fails();
   leave_calls_out();
-  simplify_config();
-  leave_calls_out();
-  (void)fprintf(stderr,
-                "# shortened; to run it again, save these lines and set CLPT_PROGRAM=FILE\n");
-  model_program_print(&drawn, stderr);
-  (void)fprintf(stderr, "# it fails like this:\n");
+  print(&drawn);
   (void)run_apart(run_one, &drawn, false);
   ck_abort_msg("the program of seed %u fails: %s", seed, first_failure);
 }
@@ -183,38 +188,18 @@ static void run_batch(model_program *program)
   }
 }
 
-static void try_file(const char *path)
-{
-  FILE *file = fopen(path, "r");
-  ck_assert_msg(file != NULL, "CLPT_PROGRAM=%s cannot be read", path);
-  bool is_program = model_program_read(&drawn, file);
-  (void)fclose(file);
-  ck_assert_msg(is_program, "CLPT_PROGRAM=%s is no program", path);
-  ck_assert_msg(run_apart(run_one, &drawn, false), "the program in %s fails", path);
-}
-
-static unsigned number_in(const char *variable, unsigned otherwise)
-{
-  const char *text = getenv(variable);
-  return text ? (unsigned)strtoul(text, NULL, 10) : otherwise;
-}
-
 bool model_has_choice(void)
 {
-  return getenv("CLPT_SEED") || getenv("CLPT_PROGRAM") || getenv("CLPT_PROGRAMS");
+  return getenv("CLPT_SEED") || getenv("CLPT_PROGRAMS");
 }
 
 model_tally model_try(unsigned first, unsigned count, const model_trial *trial)
 {
-  const char *path = getenv("CLPT_PROGRAM");
-  unsigned end =
-      number_in("CLPT_SEED", first) + number_in("CLPT_PROGRAMS", getenv("CLPT_SEED") ? 1 : count);
+  unsigned end = clpt_number_in("CLPT_SEED", first) +
+                 clpt_number_in("CLPT_PROGRAMS", getenv("CLPT_SEED") ? 1 : count);
   current = trial;
   share();
-  if (path)
-    try_file(path);
-  for (batch_first = number_in("CLPT_SEED", first); !path && batch_first < end;
-       batch_first += BATCH) {
+  for (batch_first = clpt_number_in("CLPT_SEED", first); batch_first < end; batch_first += BATCH) {
     batch_count = end - batch_first < BATCH ? end - batch_first : BATCH;
     if (run_apart(run_batch, &drawn, false))
       continue;

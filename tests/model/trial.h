@@ -23,12 +23,11 @@ typedef struct model_tally {
 } model_tally;
 
 /** Tries the programs of the seeds [first, first + count). One that fails is shortened and written
- * to stderr as text, and the test that calls this fails. In the environment, CLPT_SEED=N: that
- * seed alone; CLPT_PROGRAMS=N: so many seeds; CLPT_PROGRAM=FILE: the program in that file. */
+ * to stderr, and the test that calls this fails. In the environment, CLPT_SEED=N: that seed alone;
+ * CLPT_PROGRAMS=N: so many seeds. */
 model_tally model_try(unsigned first, unsigned count, const model_trial *trial);
 
-/** Whether the environment names the seeds or the program, so that one test of several is enough.
- */
+/** Whether the environment names the seeds, so that one test of several is enough. */
 bool model_has_choice(void);
 
 /** Runs the program once, in this process. */

@@ -58,6 +58,15 @@ static void check_place(model *it, const model_slot *new)
   }
 }
 
+/* Has the stream wait for all that read the buffer. */
+static void order_readers(model *it, model_slot *slot, int stream)
+{
+  for (int reader = 0; reader < MODEL_STREAMS; reader++)
+    if (slot->readers & 1u << reader)
+      order(it, reader, stream);
+  slot->readers = 0;
+}
+
 static void write_to(model *it, model_slot *slot, int stream)
 {
   if (!slot->buffer || !slot->memory)
@@ -67,10 +76,7 @@ static void write_to(model *it, model_slot *slot, int stream)
   if (!it->has_streams || stream < 0)
     return;
   order(it, slot->last, stream);
-  for (int reader = 0; reader < MODEL_STREAMS; reader++)
-    if (slot->readers & 1u << reader)
-      order(it, reader, stream);
-  slot->readers = 0;
+  order_readers(it, slot, stream);
   clpt_late_write(&it->device, it->streams[stream], slot->memory);
   clpt_late_read(&it->device, it->streams[stream], slot->memory);
   slot->last = stream;
@@ -87,7 +93,7 @@ void model_do_read(model *it, const model_call *call)
 {
   model_slot *slot = &it->slots[call->slot];
   int stream = call->stream;
-  if (!it->has_streams || !slot->buffer || !slot->memory || !slot->is_written)
+  if (!slot->buffer || !slot->memory || !slot->is_written)
     return;
   clp_status status = LIB(clp_buffer_record_use(slot->buffer, it->streams[stream]));
   model_require_success(it, status);
@@ -279,26 +285,22 @@ void model_do_bind(model *it, const model_call *call)
 {
   model_slot *slot = &it->slots[call->slot];
   int stream = call->stream;
-  if (!it->has_streams || !slot->buffer)
+  if (!slot->buffer)
     return;
   if (slot->last != slot->bound) /* otherwise the pool orders it */
     order(it, slot->last, stream);
-  for (int reader = 0; reader < MODEL_STREAMS; reader++)
-    if (slot->readers & 1u << reader)
-      order(it, reader, stream);
-  slot->readers = 0;
+  order_readers(it, slot, stream);
   clp_status status = LIB(clp_buffer_bind(slot->buffer, it->streams[stream]));
   model_require_success(it, status);
   if (status)
     return;
-  slot->bound = stream;
-  slot->last = stream;
+  slot->bound = slot->last = stream;
 }
 
 void model_do_unbind(model *it, const model_call *call)
 {
   model_slot *slot = &it->slots[call->slot];
-  if (!it->has_streams || !slot->buffer)
+  if (!slot->buffer)
     return;
   clp_status status = LIB(clp_buffer_unbind(slot->buffer));
   model_require_success(it, status);
@@ -342,8 +344,6 @@ void model_do_mark_stream(model *it, const model_call *call)
 {
   model_pool *at = &it->pools[call->pool];
   int stream = call->stream;
-  if (!it->has_streams)
-    return;
   const clpt_late_stream *marked = it->streams[stream];
   uint64_t position = marked->given;
   clp_status status = LIB(clp_pool_mark_stream(at->pool, it->streams[stream]));
@@ -393,8 +393,6 @@ void model_do_replace_stream(model *it, const model_call *call)
 {
   bool is_forgotten = true;
   int stream = call->stream;
-  if (!it->has_streams)
-    return;
   for (unsigned pool = 0; pool < it->pool_count; pool++) {
     clp_status expected = forgetting(it, pool, stream);
     clp_status status = LIB(clp_pool_forget_stream(it->pools[pool].pool, it->streams[stream]));

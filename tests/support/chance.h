@@ -4,6 +4,7 @@
 #define CLPT_CHANCE_H
 
 #include <stdint.h>
+#include <stdlib.h>
 
 typedef struct clpt_chance {
   uint64_t state; /* never 0 */
@@ -26,6 +27,13 @@ static inline uint64_t clpt_chance_next(clpt_chance *chance)
 static inline uint64_t clpt_chance_below(clpt_chance *chance, uint64_t bound)
 {
   return (clpt_chance_next(chance) >> 11) % bound;
+}
+
+/** The number in an environment variable, or else another one. */
+static inline unsigned clpt_number_in(const char *variable, unsigned otherwise)
+{
+  const char *text = getenv(variable);
+  return text ? (unsigned)strtoul(text, NULL, 10) : otherwise;
 }
 
 #endif

@@ -311,27 +311,9 @@ static void use_locked(late *it, clpt_late_stream *stream, clpt_late_block *bloc
 /* Whether this call is one of those that fail. */
 static clp_status fault_locked(late *it, clpt_late_call call)
 {
-  if (!(it->failing & 1u << call))
-    return CLP_SUCCESS;
-  if (it->fault.after > 0) {
-    it->fault.after--;
-    return CLP_SUCCESS;
-  }
-  if (it->fault.count == 0)
-    return CLP_SUCCESS;
-  it->fault.count--;
-  it->faults++;
-  return it->fault.status;
-}
-
-/* What the trace has of each call; a blank is left out. */
-static const char letters[CLPT_LATE_CALLS + 1] = "AFOD      H  ";
-
-static void note_locked(late *it, char letter)
-{
-  size_t length = strlen(it->trace);
-  if (letter != ' ' && length + 1 < sizeof(it->trace))
-    it->trace[length] = letter;
+  clp_status status = it->failing & 1u << call ? clpt_fault_next(&it->fault) : CLP_SUCCESS;
+  it->faults += status != CLP_SUCCESS;
+  return status;
 }
 
 static clp_status begin(late *it, clpt_late_call call)
@@ -342,7 +324,6 @@ static clp_status begin(late *it, clpt_late_call call)
     it->on_call(it, call);
   pthread_mutex_lock(&it->lock);
   it->calls[call]++;
-  note_locked(it, letters[call]);
   if (it->destroyed > 0)
     wrong_locked(it, "a call after the end");
   return fault_locked(it, call);
@@ -351,8 +332,6 @@ static clp_status begin(late *it, clpt_late_call call)
 static clp_status end(late *it, clp_status status)
 {
   clpt_fault fault = it->fault;
-  if (status)
-    note_locked(it, '!');
   pthread_mutex_unlock(&it->lock);
   if (it->outside)
     it->outside(false);
@@ -647,7 +626,6 @@ void clpt_late_clear(late *it)
 {
   LOCKED(it);
   memset(it->calls, 0, sizeof(it->calls));
-  memset(it->trace, 0, sizeof(it->trace));
 }
 
 unsigned clpt_late_retains(late *it)
@@ -742,19 +720,15 @@ static void check_user_locked(late *it, const clpt_late_stream *stream)
     wrong_locked(it, "the test uses a stream that it dropped");
 }
 
-void clpt_late_write(late *it, clp_stream stream, clp_memory memory)
-{
-  LOCKED(it);
-  check_user_locked(it, stream);
-  use_locked(it, stream, find_locked(it, memory), run_write);
-}
-
-void clpt_late_read(late *it, clp_stream stream, clp_memory memory)
-{
-  LOCKED(it);
-  check_user_locked(it, stream);
-  use_locked(it, stream, find_locked(it, memory), run_read);
-}
+#define USE_BY_TEST(name)                                                                          \
+  void clpt_late_##name(late *it, clp_stream stream, clp_memory memory)                            \
+  {                                                                                                \
+    LOCKED(it);                                                                                    \
+    check_user_locked(it, stream);                                                                 \
+    use_locked(it, stream, find_locked(it, memory), run_##name);                                   \
+  }
+USE_BY_TEST(write)
+USE_BY_TEST(read)
 
 void clpt_late_order(late *it, clp_stream earlier, clp_stream later)
 {

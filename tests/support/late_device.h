@@ -106,7 +106,6 @@ struct clpt_late_device {
   unsigned faults;   /**< calls that failed on purpose */
   uint64_t reads;    /**< so often a block was read */
   char wrong[128];   /**< what was first found wrong; empty: nothing */
-  char trace[128];   /**< A allocate, F free, O free_on, D drain, H host_wait; ! it failed */
 
   pthread_mutex_t lock; /* guards all that happened, and all below */
   uint64_t last_tag;
@@ -176,7 +175,7 @@ size_t clpt_late_left(clpt_late_device *device, clp_stream stream);
 bool clpt_late_is_held_up(clpt_late_device *device, clp_stream stream);
 
 /** How many calls there were, of any function, and how many references to streams the library has;
- * clears the trace, and the counts of calls. */
+ * clears the counts of calls. */
 unsigned clpt_late_all_calls(clpt_late_device *device);
 unsigned clpt_late_retains(clpt_late_device *device);
 void clpt_late_clear(clpt_late_device *device);

@@ -33,29 +33,13 @@ void clpt_late_arena_start_on(clpt_late_rig *rig, unsigned reuse_flags,
   rig->pool = clpt_late_pool(rig, reuse_flags);
 }
 
-static void start(clpt_late_rig *rig, unsigned reuse_flags, bool home, clpt_late_freeing freeing)
+void clpt_late_start(clpt_late_rig *rig, unsigned reuse_flags, bool home, clpt_late_freeing freeing)
 {
   clpt_late_init(&rig->device);
   clpt_late_set_freeing(&rig->device, freeing);
   rig->home = home ? clpt_late_stream_new(&rig->device) : NULL;
   start_streams(rig);
   rig->pool = clpt_late_pool(rig, reuse_flags);
-}
-
-void clpt_late_rig_start(clpt_late_rig *rig, unsigned reuse_flags)
-{
-  start(rig, reuse_flags, false, CLPT_LATE_FREES_AT_ONCE);
-}
-
-void clpt_late_rig_start_with_home(clpt_late_rig *rig, unsigned reuse_flags)
-{
-  start(rig, reuse_flags, true, CLPT_LATE_FREES_AT_ONCE);
-}
-
-void clpt_late_rig_start_freeing(clpt_late_rig *rig, unsigned reuse_flags,
-                                 clpt_late_freeing freeing)
-{
-  start(rig, reuse_flags, false, freeing);
 }
 
 void clpt_late_arena_start(clpt_late_rig *rig, unsigned reuse_flags, unsigned way)

@@ -36,10 +36,12 @@ typedef struct clpt_late_rig {
 
 /** A pool without a home stream, on a device that frees at once; with one, on such a device; on one
  * that frees in another way; on an arena of small segments, in one of CLPT_LATE_WAYS. */
-void clpt_late_rig_start(clpt_late_rig *rig, unsigned reuse_flags);
-void clpt_late_rig_start_with_home(clpt_late_rig *rig, unsigned reuse_flags);
-void clpt_late_rig_start_freeing(clpt_late_rig *rig, unsigned reuse_flags,
-                                 clpt_late_freeing freeing);
+void clpt_late_start(clpt_late_rig *rig, unsigned reuse_flags, bool home,
+                     clpt_late_freeing freeing);
+#define clpt_late_rig_start(rig, flags) clpt_late_start(rig, flags, false, CLPT_LATE_FREES_AT_ONCE)
+#define clpt_late_rig_start_with_home(rig, flags)                                                  \
+  clpt_late_start(rig, flags, true, CLPT_LATE_FREES_AT_ONCE)
+#define clpt_late_rig_start_freeing(rig, flags, freeing) clpt_late_start(rig, flags, false, freeing)
 void clpt_late_arena_start(clpt_late_rig *rig, unsigned reuse_flags, unsigned way);
 
 /** As above, on `rig->device` as the test has set it up, with `rig->home` or without. */

@@ -11,43 +11,43 @@ enum { NONE = WITH(0), LOOKING = WITH(LOOKS), BOTH = WITH(EITHER), WAITING = WIT
        ANY = LOOKING | WAITING, ALL = NONE | ANY };
 
 /* The stream's work is held up from now on; it goes on, and is finished. */
-#define GATE(s) {.act = GATE_STREAM, .stream = s}
-#define OPEN(s) {.act = OPEN_STREAM, .stream = s}
+#define GATE(s) {.act = gate_stream, .stream = s}
+#define OPEN(s) {.act = open_stream, .stream = s}
 /* The stream waits for one that is held up (when); else it can be finished. */
-#define HELD_UP(s, w) {.act = SEE_HELD_UP, .stream = s, .when = w}
+#define HELD_UP(s, w) {.act = see_held_up, .stream = s, .when = w}
 /* A buffer, used on the stream: whichever, a new one, the block of `b` with so many waits or else
  * a new one, and the same for a block whose work is done. UNORDERED names no stream. */
 #define TAKES(how, x, s, b, w, n, u) \
     {.act = how, .buffer = x, .stream = s, .other = b, .when = w, .count = n, .unordered = u}
-#define TAKE(x, s) TAKES(TAKE_BUFFER, x, s, x, ANYHOW, 0, false)
-#define TAKE_UNORDERED(x, s) TAKES(TAKE_BUFFER, x, s, x, ANYHOW, 0, true)
-#define NEW(x, s) TAKES(TAKE_BUFFER, x, s, x, NEVER, 0, false)
-#define NEW_UNORDERED(x, s) TAKES(TAKE_BUFFER, x, s, x, NEVER, 0, true)
-#define GETS(x, s, b, w, n) TAKES(TAKE_BUFFER, x, s, b, w, n, false)
-#define GETS_UNORDERED(x, s, b, w, n) TAKES(TAKE_BUFFER, x, s, b, w, n, true)
-#define GETS_DONE(x, s, b, w) TAKES(TAKE_DONE, x, s, b, w, 0, false)
-#define USE(x, s) {.act = USE_BUFFER, .buffer = x, .stream = s}
+#define TAKE(x, s) TAKES(take, x, s, x, ANYHOW, 0, false)
+#define TAKE_UNORDERED(x, s) TAKES(take, x, s, x, ANYHOW, 0, true)
+#define NEW(x, s) TAKES(take, x, s, x, NEVER, 0, false)
+#define NEW_UNORDERED(x, s) TAKES(take, x, s, x, NEVER, 0, true)
+#define GETS(x, s, b, w, n) TAKES(take, x, s, b, w, n, false)
+#define GETS_UNORDERED(x, s, b, w, n) TAKES(take, x, s, b, w, n, true)
+#define GETS_DONE(x, s, b, w) TAKES(take_done, x, s, b, w, 0, false)
+#define USE(x, s) {.act = use, .buffer = x, .stream = s}
 /* The second stream reads what the first has written. */
 #define SHARE(x, s, t) \
-    {.act = ORDER, .stream = t, .other = s}, {.act = READ_BUFFER, .buffer = x, .stream = t}
-#define RECORD(x, s) {.act = RECORD_USE, .buffer = x, .stream = s}
+    {.act = order, .stream = t, .other = s}, {.act = read_buffer, .buffer = x, .stream = t}
+#define RECORD(x, s) {.act = record_use, .buffer = x, .stream = s}
 #define SHARE_RECORDED(x, s, t) SHARE(x, s, t), RECORD(x, t)
-#define RELEASE(x, s) {.act = RELEASE_BUFFER, .buffer = x, .stream = s}
-#define RELEASE_UNORDERED(x) {.act = RELEASE_BUFFER, .buffer = x, .unordered = true}
+#define RELEASE(x, s) {.act = release, .buffer = x, .stream = s}
+#define RELEASE_UNORDERED(x) {.act = release, .buffer = x, .unordered = true}
 #define HOLD(x, s) TAKE(x, s), RELEASE(x, s)
-#define BIND(x, s) {.act = BIND_BUFFER, .buffer = x, .stream = s}
-#define UNBIND(x) {.act = UNBIND_BUFFER, .buffer = x}
+#define BIND(x, s) {.act = bind, .buffer = x, .stream = s}
+#define UNBIND(x) {.act = unbind, .buffer = x}
 /* Nothing is asked of the allocator between the two. */
-#define CALM {.act = BE_CALM}
-#define QUIET {.act = SEE_QUIET}
+#define CALM {.act = be_calm}
+#define QUIET {.act = see_quiet}
 /* Memory goes back. The host waits where nothing else orders that, if work is pending (when). */
-#define GIVE_BACK(how, w) {.act = GIVE_MEMORY_BACK, .count = how, .when = w}
+#define GIVE_BACK(how, w) {.act = give_back, .count = how, .when = w}
 /* The device refuses memory so often; the host then waited for work, in one reaction. */
-#define REFUSE(n) {.act = REFUSE_MEMORY, .count = n}
-#define WAITED {.act = SEE_WAITED}
+#define REFUSE(n) {.act = refuse, .count = n}
+#define WAITED {.act = see_waited}
 /* The stream is given up and ends; another has its name, and maybe its address. */
-#define FORGET(s) {.act = FORGET_STREAM, .stream = s}
-#define DROP(s) {.act = DROP_STREAM, .stream = s}
+#define FORGET(s) {.act = forget_stream, .stream = s}
+#define DROP(s) {.act = drop_stream, .stream = s}
 
 static const order_case cases[] = {
     /* --- to whom a block goes --- */

@@ -27,16 +27,8 @@ enum {
 /* What a case needs, as bits; IN_ORDER: all streams are in order. */
 enum { HOME = 1, NO_HOME = 2, IN_ORDER = 4, CAN_DROP = 8, NO_ARENA = 16 };
 
-/* clang-format off */
-typedef enum act {
-  END, GATE_STREAM, OPEN_STREAM, SEE_HELD_UP, ORDER, READ_BUFFER, USE_BUFFER, TAKE_BUFFER,
-  TAKE_DONE, RELEASE_BUFFER, RECORD_USE, BIND_BUFFER, UNBIND_BUFFER, BE_CALM, SEE_QUIET,
-  GIVE_MEMORY_BACK, REFUSE_MEMORY, SEE_WAITED, FORGET_STREAM, DROP_STREAM
-} act;
-/* clang-format on */
-
 typedef struct order_step {
-  act act;
+  void (*act)(const struct order_step *step); /* NULL: the end */
   int buffer, stream, other; /* `other` is a stream, or the buffer whose block is meant */
   unsigned when, count;
   bool unordered; /* by the call that names no stream */
@@ -101,7 +93,6 @@ static void open_all_gates(void)
 /* What the host waits for now could not go on by itself. */
 static void host_waits(void)
 {
-  run.calls++;
   run.host_waits++;
   open_all_gates();
 }
@@ -115,37 +106,23 @@ static clp_status count_allocate(void *self, size_t bytes, clp_memory *out)
   return clp_set_last_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "refused by the test");
 }
 
-#define COUNT(name, parameters, ...)                                                               \
+#define COUNT(name, also, parameters, ...)                                                         \
   static clp_status count_##name parameters                                                        \
   {                                                                                                \
     run.calls++;                                                                                   \
+    also;                                                                                          \
     return real.name(__VA_ARGS__);                                                                 \
   }
-COUNT(free, (void *self, clp_memory memory, size_t bytes), self, memory, bytes)
-COUNT(free_on, (void *self, clp_memory memory, size_t bytes, clp_stream stream), self, memory,
+COUNT(free, , (void *self, clp_memory memory, size_t bytes), self, memory, bytes)
+COUNT(free_on, , (void *self, clp_memory memory, size_t bytes, clp_stream stream), self, memory,
       bytes, stream)
-COUNT(stream_retain, (void *self, clp_stream stream), self, stream)
-COUNT(mark_create, (void *self, clp_stream stream, void **mark), self, stream, mark)
-COUNT(mark_is_done, (void *self, void *mark, bool *done), self, mark, done)
-
-static clp_status count_drain(void *self)
-{
-  host_waits();
-  return real.drain(self);
-}
-
-static clp_status count_stream_wait(void *self, clp_stream stream, void *mark)
-{
-  run.calls++;
-  run.stream_waits++;
-  return real.stream_wait(self, stream, mark);
-}
-
-static clp_status count_host_wait(void *self, void *mark)
-{
-  host_waits();
-  return real.host_wait(self, mark);
-}
+COUNT(stream_retain, , (void *self, clp_stream stream), self, stream)
+COUNT(mark_create, , (void *self, clp_stream stream, void **mark), self, stream, mark)
+COUNT(mark_is_done, , (void *self, void *mark, bool *done), self, mark, done)
+COUNT(drain, host_waits(), (void *self), self)
+COUNT(stream_wait, run.stream_waits++, (void *self, clp_stream stream, void *mark), self, stream,
+      mark)
+COUNT(host_wait, host_waits(), (void *self, void *mark), self, mark)
 
 static void watch(void)
 {
@@ -298,77 +275,34 @@ static void forget(clp_stream *stream, int number)
   *stream = backend->renew(*stream);
 }
 
-static void do_step(const order_step *step)
+static void see_held_up(const order_step *step)
 {
-  clp_stream *stream = &run.is.streams[step->stream];
-  clp_buffer *buffer = run.slots[step->buffer].buffer;
-  switch (step->act) {
-  case GATE_STREAM:
-    run.gates[step->stream] = backend->gate(*stream);
-    break;
-  case OPEN_STREAM:
-    open_gate((size_t)step->stream);
-    backend->finish(*stream);
-    break;
-  case SEE_HELD_UP:
-    if (applies(step))
-      ck_assert(backend->is_held_up(*stream));
-    else if (run.is.are_apart)
-      backend->finish(*stream); /* else it hangs */
-    break;
-  case ORDER:
-    backend->order(run.is.streams[step->other], *stream);
-    break;
-  case READ_BUFFER:
-    read_slot(&run.slots[step->buffer], step->stream);
-    break;
-  case USE_BUFFER:
-    use(step);
-    break;
-  case TAKE_BUFFER:
-    take(step);
-    break;
-  case TAKE_DONE:
-    take_done(step);
-    break;
-  case RELEASE_BUFFER:
-    release(step);
-    break;
-  case RECORD_USE:
-    clpt_ok(clp_buffer_record_use(buffer, *stream));
-    break;
-  case BIND_BUFFER:
-    clpt_ok(clp_buffer_bind(buffer, *stream));
-    break;
-  case UNBIND_BUFFER:
-    run.host_waits = 0;
-    clpt_ok(clp_buffer_unbind(buffer));
-    ck_assert_uint_ge(run.host_waits, 1);
-    break;
-  case BE_CALM:
-    run.calls = 0;
-    break;
-  case SEE_QUIET:
-    ck_assert_uint_eq(run.calls, 0);
-    break;
-  case GIVE_MEMORY_BACK:
-    give_back(step);
-    break;
-  case REFUSE_MEMORY:
-    run.host_waits = 0;
-    run.refusals = step->count;
-    break;
-  case SEE_WAITED:
-    ck_assert_uint_ge(run.host_waits, 1);
-    ck_assert_uint_eq(clpt_stats(run.pool).out_of_memory_reactions, 1);
-    break;
-  case FORGET_STREAM:
-    forget(stream, step->stream);
-    break;
-  default:
-    backend->drop(*stream);
-  }
+  clp_stream stream = run.is.streams[step->stream];
+  if (applies(step))
+    ck_assert(backend->is_held_up(stream));
+  else if (run.is.are_apart)
+    backend->finish(stream); /* else it hangs */
 }
+
+/* clang-format off */
+#define STREAM run.is.streams[step->stream]
+#define BUFFER run.slots[step->buffer].buffer
+#define ACT(name, ...) static void name(const order_step *step) { (void)step; __VA_ARGS__; }
+ACT(gate_stream, run.gates[step->stream] = backend->gate(STREAM))
+ACT(open_stream, open_gate((size_t)step->stream); backend->finish(STREAM))
+ACT(order, backend->order(run.is.streams[step->other], STREAM))
+ACT(read_buffer, read_slot(&run.slots[step->buffer], step->stream))
+ACT(record_use, clpt_ok(clp_buffer_record_use(BUFFER, STREAM)))
+ACT(bind, clpt_ok(clp_buffer_bind(BUFFER, STREAM)))
+ACT(unbind, run.host_waits = 0; clpt_ok(clp_buffer_unbind(BUFFER)); ck_assert(run.host_waits > 0))
+ACT(be_calm, run.calls = 0)
+ACT(see_quiet, ck_assert_uint_eq(run.calls, 0))
+ACT(refuse, run.host_waits = 0; run.refusals = step->count)
+ACT(see_waited, ck_assert_uint_ge(run.host_waits, 1);
+    ck_assert_uint_eq(clpt_stats(run.pool).out_of_memory_reactions, 1))
+ACT(forget_stream, forget(&STREAM, step->stream))
+ACT(drop_stream, backend->drop(STREAM))
+/* clang-format on */
 
 #include "order_cases.h"
 
@@ -436,7 +370,7 @@ static void run_case(const order_case *it, int variant, unsigned flags)
   start();
   if (can_run()) {
     for (const order_step *step = it->steps; step->act; step++)
-      do_step(step);
+      step->act(step);
     finish();
   }
   end_pool();
