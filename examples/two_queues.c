@@ -60,9 +60,9 @@ static void from_queue_to_queue(const studio *it, clp_pool *pool)
     clp_buffer *frame;
     CHECK(clp_pool_allocate_on(pool, BYTES, it->artist, &frame));
     draw(it->artist, clp_buffer_cl_mem(frame), number);
-    wait_for(it->archivist, it->artist); /* what is drawn: the program's affair */
+    wait_for(it->archivist, it->artist); /* data: the program orders it */
     keep(it, it->archivist, clp_buffer_cl_mem(frame), number);
-    CHECK(clp_buffer_release_on(frame, it->archivist)); /* who may have it next: the pool's */
+    CHECK(clp_buffer_release_on(frame, it->archivist)); /* memory: the pool orders it */
   }
 }
 
