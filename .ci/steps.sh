@@ -44,7 +44,7 @@ default_build() {
 
 # check_only TESTS [VARIABLE...]: builds and runs these tests and no others. Make expands TESTS.
 check_only() {
-  make -j"$jobs" check-only TESTS="$1" "${@:2}"
+  make -j"$jobs" check TESTS="$1" "${@:2}"
 }
 
 # --- By default -----------------------------------------------------------------------------------
@@ -77,7 +77,7 @@ step_thread() {
 }
 thread_tests='tests/model/test_crowd $(filter tests/hostile/% tests/api/test_pool '
 thread_tests+='tests/api/test_hook tests/api/test_arena% %_threads %_order_cuda '
-thread_tests+='tests/cuda/test_cuda,$(check_PROGRAMS))'
+thread_tests+='tests/cuda/test_cuda,$(test_programs))'
 
 # The random programs, and the tests in which calls fail in turn. Debian 12's valgrind does not read
 # clang's DWARF 5.
@@ -87,12 +87,12 @@ step_valgrind() {
 }
 
 valgrind_tests='tests/model/test_model tests/model/test_nth_failure '
-valgrind_tests+='$(filter %_failures,$(check_PROGRAMS))'
+valgrind_tests+='$(filter %_failures,$(test_programs))'
 
 # Without OpenCL and libdw, the benchmarks on what is left, then the library alone, then with musl.
 step_bare() {
   build --without-opencl --without-libdw
-  make -j"$jobs" check TESTS='$(check_PROGRAMS) $(built_checks)'
+  make -j"$jobs" check TESTS='$(test_programs) $(built_checks)'
   # 10 million calls, each compared with the model.
   CLPT_PROGRAMS=22000 CK_FORK=no tests/model/test_model
   make -j"$jobs" bench/pair bench/cuda
@@ -123,7 +123,7 @@ step_install() {
   type pkg-config aclocal autoconf cmake meson # check-install.sh leaves out those that are missing
   "$work/source/configure"
   make -j"$jobs" distcheck DISTCHECK_CONFIGURE_FLAGS=--enable-werror \
-    check_PROGRAMS= check_LIBRARIES= check_LTLIBRARIES= \
+    check_LIBRARIES= check_LTLIBRARIES= \
     TESTS='tests/house/check-install.sh tests/house/check-walk.sh'
 }
 
@@ -144,7 +144,7 @@ step_python() {
 # The layers' tests, then clpool's own OpenCL tests and another project's under the layers.
 step_layer() {
   default_build
-    check_only '$(filter tests/layer/%,$(check_PROGRAMS)) $(layer_checks)'
+    check_only '$(filter tests/layer/%,$(test_programs)) $(layer_checks)'
   make -j"$jobs" check-layer
 }
 

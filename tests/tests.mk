@@ -2,7 +2,7 @@
 # Tests: Check programs in the folders of what they test, and scripts.
 #
 # A test program:                         A test script (tests/tools/check-x.sh):
-#   check_PROGRAMS += tests/tools/test_x        built_checks += tests/tools/check-x.sh
+#   test_programs += tests/tools/test_x        built_checks += tests/tools/check-x.sh
 # with the programs inside HAVE_CHECK, the scripts outside of it. All of them are TESTS, but that
 # builds with a sanitizer leave out the tree_checks, which are scripts that say the same however the
 # library is built. A program links what LDADD says: of the archives, that is what it names and no
@@ -10,7 +10,10 @@
 
 built_checks =
 tree_checks =
-TESTS += $(check_PROGRAMS) $(built_checks)
+# The log of a test depends on its program, so that make check TESTS=... builds what is needed.
+EXTRA_PROGRAMS += $(test_programs)
+CLEANFILES += $(test_programs)
+TESTS += $(test_programs) $(built_checks)
 if !SANITIZED
 TESTS += $(tree_checks)
 endif
@@ -40,7 +43,7 @@ tests/%.$(OBJEXT): CFLAGS += $(TESTS_CFLAGS)
 
 # Tests are linked without libtool, which takes longer than the linker. They link what libtool keeps in
 # .libs: the archives of its convenience libraries, and two shared libraries, which they find there.
-linked_tests = $(check_PROGRAMS) $(layer_programs)
+linked_tests = $(test_programs) $(layer_programs)
 $(linked_tests): private LIBTOOL = $(SHELL) $(srcdir)/tests/support/link.sh
 $(linked_tests): private LDFLAGS += $(TESTS_LDFLAGS) \
 	-Wl,-rpath,$(abs_top_builddir)/.libs,-rpath,$(abs_top_builddir)/tests/fakecuda/.libs
@@ -112,10 +115,10 @@ EXTRA_DIST += \
 	tests/api/profile.def tests/api/trace.def
 
 if HAVE_CHECK
-check_PROGRAMS += tests/api/test_arguments tests/api/test_arguments_cuda
+test_programs += tests/api/test_arguments tests/api/test_arguments_cuda
 tests_api_test_arguments_cuda_LDADD = $(cuda_LDADD)
 if HAVE_OPENCL
-check_PROGRAMS += tests/api/test_arguments_opencl
+test_programs += tests/api/test_arguments_opencl
 tests_api_test_arguments_opencl_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 endif
 endif
@@ -123,7 +126,7 @@ endif
 # --- The public headers: a program for each, whose files are a suite each -------------------------
 
 if HAVE_CHECK
-check_PROGRAMS += tests/api/test_allocator tests/api/test_arena tests/api/test_hook \
+test_programs += tests/api/test_allocator tests/api/test_arena tests/api/test_hook \
 	tests/api/test_pool tests/api/test_status tests/core/test_dlopen
 tests_api_test_arena_SOURCES = tests/api/test_arena.c tests/api/arena_loops.c \
 	tests/api/arena_order.c
@@ -139,7 +142,7 @@ tests_api_test_status_SOURCES = tests/api/test_status.c tests/api/bin.c tests/ap
 	tests/api/log.c
 tests_api_test_status_LDFLAGS = $(failmalloc_link_flags)
 # --- The model: programs drawn by chance, and what must be true of them
-check_PROGRAMS += tests/model/test_crowd
+test_programs += tests/model/test_crowd
 tests_model_test_crowd_SOURCES = \
 	tests/model/crowd.c tests/model/crowd.h \
 	tests/model/crowd_check.c \
@@ -147,7 +150,7 @@ tests_model_test_crowd_SOURCES = \
 
 # --- The built-in hooks ---------------------------------------------------------------------------
 
-check_PROGRAMS += \
+test_programs += \
 	tests/hooks/test_call_stack \
 	tests/hooks/test_debug_print \
 	tests/hooks/test_line_profile
@@ -159,15 +162,15 @@ model_sources = \
 	tests/model/model.h tests/model/run.c
 trial_sources = $(model_sources) tests/model/trial.c tests/model/trial.h
 model_link_flags = $(AM_LDFLAGS) $(WRAP_LDFLAGS) -Wl,--wrap=nanosleep
-check_PROGRAMS += tests/model/test_model
+test_programs += tests/model/test_model
 tests_model_test_model_SOURCES = tests/model/test_model.c $(trial_sources)
 tests_model_test_model_LDFLAGS = $(model_link_flags)
-check_PROGRAMS += tests/model/test_nth_failure
+test_programs += tests/model/test_nth_failure
 tests_model_test_nth_failure_SOURCES = tests/model/test_nth_failure.c $(trial_sources)
 tests_model_test_nth_failure_LDFLAGS = $(failmalloc_link_flags) -Wl,--wrap=nanosleep
 
 # Attacks: what programs may do to the library at the worst moment.
-check_PROGRAMS += \
+test_programs += \
 	tests/hostile/test_cancel \
 	tests/hostile/test_inherited
 
@@ -200,7 +203,7 @@ EXTRA_DIST += tests/support/lsan.supp
 
 if HAVE_CHECK
 if HAVE_OPENCL
-check_PROGRAMS += \
+test_programs += \
 	tests/opencl/test_allocators \
 	tests/opencl/test_cl_order_stress \
 	tests/opencl/test_loader \
@@ -247,7 +250,7 @@ gpu_sources = \
 	tests/gpu/gpu.c tests/gpu/gpu.h \
 	tests/gpu/mempool.c \
 	tests/gpu/two.c
-check_PROGRAMS += \
+test_programs += \
 	tests/cuda/test_cuda \
 	tests/cuda/test_cuda_failures \
 	tests/cuda/test_driver \
@@ -268,7 +271,7 @@ endif
 
 if TOOL
 if HAVE_CHECK
-check_PROGRAMS += \
+test_programs += \
 	tests/trace/test_costs \
 	tests/trace/test_reader \
 	tests/trace/test_replay \
@@ -301,16 +304,16 @@ CLEANFILES += $(layer_programs)
 tests_layer_test_layer_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 if LAYER
 if HAVE_CHECK
-check_PROGRAMS += tests/layer/test_layer
+test_programs += tests/layer/test_layer
 endif
 built_checks += $(layer_checks)
 $(layer_checks:.sh=.log): tools/clpool$(EXEEXT) $(layer_programs) $(pkglib_LTLIBRARIES)
 
 # Tests of clpool's and of CLBlast, as far as it is installed, under the layers: not a part of `make
 # check`.
-check-layer: all $(filter tests/opencl/test_%,$(check_PROGRAMS))
+check-layer: all $(filter tests/opencl/test_%,$(test_programs))
 	. $(srcdir)/tests/support/no_sysfs.sh; top_srcdir='$(srcdir)' top_builddir='$(builddir)' \
-	  sh $(srcdir)/tests/layer/check-suites.sh $(filter tests/opencl/test_%,$(check_PROGRAMS))
+	  sh $(srcdir)/tests/layer/check-suites.sh $(filter tests/opencl/test_%,$(test_programs))
 else
 EXTRA_DIST += $(layer_checks)
 check-layer:
@@ -354,7 +357,7 @@ endif
 
 # clpool.hpp, by the shared library and the public headers alone.
 if HAVE_CXX
-check_PROGRAMS += tests/cplusplus/test_cplusplus
+test_programs += tests/cplusplus/test_cplusplus
 endif
 tests_cplusplus_test_cplusplus_SOURCES = tests/cplusplus/test_cplusplus.cc
 tests_cplusplus_test_cplusplus_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
@@ -383,7 +386,7 @@ step_checks = \
 	tests/house/check-walk.sh
 dist_check_SCRIPTS += $(step_checks)
 # check-TESTS builds all of these first.
-run_tests = $(MAKE) $(AM_MAKEFLAGS) check-TESTS check_PROGRAMS= check_LIBRARIES=
+run_tests = $(MAKE) $(AM_MAKEFLAGS) check-TESTS check_LIBRARIES=
 check-install: all
 	$(run_tests) TESTS=tests/house/check-install.sh
 check-standards: include/clpool/version.h
@@ -441,17 +444,12 @@ fuzz: $(fuzz_targets)
 	done
 else
 fuzz_driver = tests/fuzz/driver.c
-check_PROGRAMS += $(fuzz_targets)
+test_programs += $(fuzz_targets)
 fuzz:
 	@echo 'make fuzz needs a configure with --enable-fuzzing' >&2
 	@exit 1
 endif
 .PHONY: fuzz
-
-# Builds and runs the tests that TESTS names and no others. `make check TESTS=` builds every program.
-check-only:
-	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(TESTS)' check_PROGRAMS='$(filter-out %.sh,$(TESTS))'
-.PHONY: check-only
 
 # --- Under valgrind: every test that is a program -------------------------------------------------
 
@@ -460,10 +458,10 @@ VALGRIND_FLAGS = --error-exitcode=99 --leak-check=full --show-leak-kinds=definit
 	--errors-for-leak-kinds=definite \
 	--num-callers=30 --suppressions=$(abs_top_srcdir)/tests/support/pocl.supp
 # What is left out is minutes of the driver's code; test_order_opencl makes the same calls.
-VALGRIND_TESTS = $(filter-out tests/opencl/test_cl_order_stress, $(check_PROGRAMS))
-check-valgrind: $(VALGRIND_TESTS)
+VALGRIND_TESTS = $(filter-out tests/opencl/test_cl_order_stress, $(test_programs))
+check-valgrind:
 	CK_FORK=no CK_TIMEOUT_MULTIPLIER=20 $(MAKE) $(AM_MAKEFLAGS) check-TESTS \
-	  TESTS='$(VALGRIND_TESTS)' check_PROGRAMS='$(VALGRIND_TESTS)' \
+	  TESTS='$(VALGRIND_TESTS)' \
 	  TEST_SUITE_LOG=test-suite-valgrind.log \
 	  LOG_COMPILER='$(VALGRIND) --quiet $(VALGRIND_FLAGS)'
 else

@@ -123,6 +123,16 @@ def choose(plants, options):
         f'{options.seed} {plant.name}'.encode()).digest())[:options.count]
 
 
+def kill_session(session):
+    """Ends the processes of a session. Check gives each test a process group of its own."""
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            if os.getsid(int(pid)) == session:
+                os.kill(int(pid), signal.SIGKILL)
+        except OSError:  # it has ended
+            pass
+
+
 class Rig:
     """A copy of the tree, `work`/tree, and a build of it, `work`/build. With --work, later runs
     copy only what changed."""
@@ -140,7 +150,7 @@ class Rig:
         if not os.path.isfile(os.path.join(self.build, 'config.status')):
             self.call(self.build, '../tree/configure', *CONFIGURE)
         self.make('Makefile')  # which may say that it is made again
-        self.programs = self.ask('echo $(check_PROGRAMS)').split()
+        self.programs = self.ask('echo $(test_programs)').split()
         self.scripts = self.ask('echo $(built_checks)').split()
         self.layer = self.ask('echo $(layer_programs)').split()
         self.libraries = self.ask('echo $(lib_LTLIBRARIES) $(pkglib_LTLIBRARIES) '
@@ -209,10 +219,7 @@ class Rig:
         except subprocess.TimeoutExpired:
             status = HANGS
         finally:
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            kill_session(process.pid)
             process.wait()
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return status, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

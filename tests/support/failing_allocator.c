@@ -40,7 +40,7 @@ void clpt_device_clear_trace(clpt_device *device)
 }
 
 /* Counts a call; the status that it is to fail with, if it is one of those that do. */
-static clp_status next_fault(clpt_fault *fault)
+clp_status clpt_fault_next(clpt_fault *fault)
 {
   bool fails = !fault->after && fault->count;
   fault->count -= fails;
@@ -56,7 +56,7 @@ static clp_status begin(clpt_device *device, clpt_call call, size_t bytes, clpt_
   pthread_mutex_lock(&device->lock);
   if (device->destroyed > 0)
     device->misuses++;
-  return fault ? next_fault(fault) : CLP_SUCCESS;
+  return fault ? clpt_fault_next(fault) : CLP_SUCCESS;
 }
 
 static clp_status end(clpt_device *device, clpt_call call, size_t bytes, const clpt_fault *fault,

@@ -21,6 +21,9 @@ typedef struct clpt_fault {
   const char *message; /**< for clp_set_last_error; NULL: fails without a word */
 } clpt_fault;
 
+/** Counts a call, which fails if its turn has come. */
+clp_status clpt_fault_next(clpt_fault *fault);
+
 /** The calls of a device, as its trace writes them. */
 typedef enum clpt_call {
   CLPT_ALLOCATE = 'A',
