@@ -2,38 +2,43 @@
 /** @file
  * clpool/pool.h - the pool: keeps released blocks of device memory and hands them out again.
  *
- * Semantics: pyopencl.tools.MemoryPool. Blocks live in bins (clpool/bin.h); a released block goes
- * back to its bin, where the next allocation of that bin finds it, newest first. A pool on an arena
- * whose memory is an address holds nothing: see clp_pool_create.
+ * Semantics: pyopencl.tools.MemoryPool. Blocks live in bins (clpool/bin.h). A released block goes
+ * back to its bin, and the next allocation of that bin takes the block released last. A pool on an
+ * arena whose memory is an address holds nothing: see clp_pool_create.
  *
- * Threads. A pool stores its held blocks in up to 64 shards. A shard has a lock of its own, and a
- * thread uses one shard, so threads seldom wait for each other; from the 65th on they share. Where
- * the thread's shard has no block of the bin, the pool takes blocks from other shards before it
- * asks the device. Threads that used the same bin took at most 1.10 times the memory that they used
- * at once, and one block more for each thread. When a thread ends, the next new thread goes on
- * with its shard. Every function here reaches all held blocks, those of sleeping threads too.
+ * Threads. A pool stores its held blocks in up to 64 shards. Each shard has its own lock, and each
+ * thread uses one shard, so threads seldom wait for each other. From the 65th thread on, they share
+ * shards. If the thread's shard has no block of the bin, the pool takes blocks from other shards
+ * before it asks the device. Threads that used the same bin took at most 1.10 times the memory that
+ * they used at once, and one block more for each thread. When a thread ends, the next new thread
+ * takes over its shard. Every function here reaches all held blocks, including those of sleeping
+ * threads.
  *
- * Waiting. A shard's lock is held for some tens of instructions. It is held for longer to look at
- * all shards, as clp_pool_get_stats does, and any call now and then. A pool that holds nothing has
- * one lock, its arena's. A lock is never held while the device or the program is called. A thread
- * that waits for it pauses at first, then yields its processor, then sleeps for 50 us at a time. So
- * the thread that has the lock can go on, even if its real-time priority is lower. It does not
- * inherit the waiting thread's priority, nor does one that has the pool's other locks, which are
- * mutexes. A thread with deadlines uses clp_pool_try_allocate and clp_buffer_try_release, which
- * never wait.
+ * Waiting:
  *
- * Forks. The child of a fork makes pools of its own, because the parent's other threads may have
- * been inside any call at the fork. Of the parent's pools, allocators and buffers the child may
+ * - The pool holds a shard's lock for some tens of instructions. It holds locks for longer to look
+ *   at all shards, which clp_pool_get_stats does always, and other calls now and then.
+ * - A pool that holds nothing has one lock, its arena's.
+ * - The pool never holds a lock while it calls the device or the program.
+ * - A thread that waits for a lock first pauses, then yields its processor, then sleeps for 50 us
+ *   at a time. So the thread that has the lock can continue, even if its real-time priority is
+ *   lower.
+ * - No thread inherits the priority of one that waits for it. This also applies to the pool's other
+ *   locks, which are mutexes.
+ * - A thread with deadlines can use clp_pool_try_allocate and clp_buffer_try_release, which never
+ *   wait.
+ *
+ * Forks. The child of a fork must make its own pools, because the parent's other threads may have
+ * been inside any call at the fork. With the parent's pools, allocators and buffers, the child may
  *
  * - release buffers, which does nothing,
- * - count references, with which nothing ends: their host memory stays taken until the child ends,
+ * - add and drop references, which ends nothing: the host memory stays taken until the child ends,
  * - ask for properties, such as clp_buffer_memory and clp_pool_get_limit.
  *
- * Anything else returns CLP_NOT_SUPPORTED and does not touch a device. Allocators and pools that
+ * Any other call returns CLP_NOT_SUPPORTED and does not touch a device. Allocators and pools that
  * the child makes work if their backend survives a fork: host memory and simulated memory do. A
  * child that was forked inside a callback of the library must not return from it, but exec or
- * _exit. vfork and posix_spawn are safe.
- */
+ * _exit. vfork and posix_spawn are safe. */
 #ifndef CLPOOL_POOL_H
 #define CLPOOL_POOL_H
 
@@ -48,10 +53,10 @@
 extern "C" {
 #endif
 
-/** Keeps blocks and hands them out. Counts references. */
+/** Keeps released blocks and hands them out again. Counts references. */
 typedef struct clp_pool clp_pool;
 
-/** A block of a pool while it is the caller's; see clpool/buffer.h. */
+/** A block that the program has from a pool; see clpool/buffer.h. */
 typedef struct clp_buffer clp_buffer;
 
 /** When a block released on one stream may be handed to another. */
@@ -60,16 +65,18 @@ enum {
   CLP_REUSE_INTERNAL_DEPENDENCIES = 1u << 1 /**< after making the other wait for the first */
 };
 
-/** Called when the device is out of memory, or the pool's limit leaves no room, and nothing is left
- * that the pool itself could free. `bytes` is the size of the block that is wanted. It frees what
- * the caller can spare, such as buffers of this pool, and returns whether it freed something: then
- * the pool tries again, and calls again if that fails. It may free another library's memory, in
- * pieces; but if it has said 64 times in a row that it freed something, and the thread gave
- * allocators of clpool no more back than it took from them, the request fails.
+/** Frees what the program can spare, such as buffers of this pool, and returns whether it freed
+ * something. The pool calls it when the device is out of memory, or the pool's limit leaves no
+ * room, and the pool itself has nothing left to free. `bytes` is the size of the block that is
+ * wanted.
  *
- * Called on the thread that allocates, under no lock of the library. It may use any pool: inside a
- * pool's callback, that pool calls no callback, and a request to it fails with the status that it
- * would have had. */
+ * If it returns true, the pool tries again, and calls it again if that fails. It may free another
+ * library's memory, in pieces. The request fails after it returned true 64 times in a row, if the
+ * thread meanwhile gave clpool's allocators no more back than it took from them.
+ *
+ * The pool calls it on the thread that allocates, without any lock of the library. It may use any
+ * pool. Inside a pool's callback, that pool calls no callback, and a request to it fails with the
+ * status that it would have had. */
 typedef bool (*clp_out_of_memory_callback)(clp_pool *pool, size_t bytes, void *user_data);
 
 /** @name Not set
@@ -81,9 +88,9 @@ typedef bool (*clp_out_of_memory_callback)(clp_pool *pool, size_t bytes, void *u
 /** @} */
 
 /** How a pool behaves. Begin with CLP_POOL_OPTIONS_INIT, which sets no field, and change what you
- * like. A field that you set wins, 0 included. For a field that you do not set, the pool takes the
- * environment's variable (clpool/clpool.h), or if there is none, the default. If a field that you
- * set overrides a variable, the log says so, once for each variable.
+ * like. A field that you set wins, even if you set it to 0. For a field that you do not set, the
+ * pool uses the environment's variable (clpool/clpool.h), or if there is none, the default. If a
+ * field that you set overrides a variable, the log says so, once for each variable.
  *
  * If you fill the struct with zeros instead, `initialized` is 0, and fields of 0 are not set. */
 typedef struct clp_pool_options {
@@ -114,11 +121,15 @@ typedef struct clp_pool_options {
   }
 
 /** Makes an empty pool over `allocator`, which it retains. NULL options mean CLP_POOL_OPTIONS_INIT.
- * CLPOOL_ARENA=1 makes no arena over an allocator that cannot split blocks, such as an arena.
- * The environment's CLPOOL_MEMORY_LIMIT sets the limit to begin with: a size, "512M" or "40%" of
- * the device's memory, as clp_bytes_parse reads it (clpool/bytes.h): units are capital letters, and
- * "0" means no limit. CLPOOL_HOLD is such a size, too, but there "0" means to hold nothing. Any
- * other text, even an empty one, is an error. Set-user-ID programs ignore the variables.
+ * CLPOOL_ARENA=1 makes no arena over an allocator that cannot split blocks, such as an arena. Two
+ * of the environment's variables are sizes:
+ *
+ * - CLPOOL_MEMORY_LIMIT is the initial limit, such as "512M", or "40%" of the device's memory. "0"
+ *   means no limit. Units are capital letters (clp_bytes_parse in clpool/bytes.h).
+ * - CLPOOL_HOLD is `hold_bytes` if the options do not set it, in the same form. Here "0" means to
+ *   hold nothing.
+ *
+ * Any other text, even an empty one, is an error. Set-user-ID programs ignore the variables.
  *
  * A pool on an arena whose memory is an address holds nothing (clpool/arena.h, doc/arena.md):
  *
@@ -130,8 +141,8 @@ typedef struct clp_pool_options {
  * - clp_pool_free_held, trims, hold_bytes and clp_pool_stop_holding give back the arena's segments
  *   without blocks.
  *
- * A pool works on a deferred allocator, too, but memory may then turn out to be missing only where
- * it is used: the log callback gets a warning (clpool/log.h), as PyOpenCL warns.
+ * A pool on a deferred allocator works, but the program may run out of memory only at the first use
+ * of a buffer. The log callback gets a warning (clpool/log.h), as PyOpenCL warns.
  *
  * On success `*out` is an object with one reference, the caller's; on failure it is NULL. Any
  * thread.
@@ -148,15 +159,15 @@ clp_status clp_pool_create(clp_allocator *allocator, const clp_pool_options *opt
 /** Adds a reference. Returns its argument. NULL is allowed. Any thread. */
 clp_pool *clp_pool_retain(clp_pool *pool);
 
-/** Drops a reference. With the last one the pool stops holding, as by clp_pool_stop_holding; active
- * buffers stay valid, and the release of the last of them ends the pool. If the device does not
- * take a block back then, the log callback is told, and there is no last error. NULL is a no-op.
- * Any thread. */
+/** Drops a reference. With the last one the pool stops holding, as by clp_pool_stop_holding. Active
+ * buffers stay valid, and the pool ends when the last of them is released. If the device then
+ * refuses to take a block back, the log callback gets a message, and the last error does not
+ * change. NULL is a no-op. Any thread. */
 void clp_pool_release(clp_pool *pool);
 
-/** Takes a buffer of at least `bytes` from the pool: a held block of the same bin if there is one,
- * without a call to the device; otherwise new memory. All use of it is on the allocator's home
- * stream, in order or not, or the caller synchronizes, as in PyOpenCL.
+/** Takes a buffer of at least `bytes` from the pool. It is a held block of the same bin if there is
+ * one, without a call to the device; otherwise new memory. All work that uses it must be on the
+ * allocator's home stream, in order or not, or the program must synchronize, as in PyOpenCL.
  *
  * When the device is out of memory, the pool takes these steps, one after another, while the
  * request still fails:
@@ -165,8 +176,8 @@ void clp_pool_release(clp_pool *pool);
  * - It asks once more for the requested size, rounded up to the alignment, if that is less than the
  *   size of the bin. Such a block is never held: it goes back to the device at its release.
  * - It frees held blocks of other pools on the same allocator.
- * - It waits for pending frees: for its own allocator's; and 20 ms at most for those of other SVM
- *   allocators of the context, whose queues may wait for what the caller does later.
+ * - It waits for pending frees of its own allocator. It also waits, 20 ms at most, for those of
+ *   other SVM allocators of the context, whose queues may wait for what the program does later.
  * - It lets the allocator return unused memory that it keeps.
  * - It calls on_out_of_memory, again for as long as that returns true.
  *
@@ -180,25 +191,27 @@ void clp_pool_release(clp_pool *pool);
  * CLP_LIMIT_EXCEEDED: the pool's limit leaves no room for the requested size, with nothing held,
  *   and on_out_of_memory did not help; or that size, rounded up, is larger than the limit.
  * CLP_OUT_OF_DEVICE_MEMORY: no step helped.
- * CLP_BUSY: the allocator's own `free` asks, and would have to wait for itself.
+ * CLP_BUSY: the call comes from inside the allocator's own `free`, and would have to wait for
+ *   itself.
  * CLP_OUT_OF_HOST_MEMORY.
  * CLP_BACKEND_ERROR or another status of the allocator, passed on at once. */
 clp_status clp_pool_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
 
-/** As clp_pool_allocate, if the calling thread's shard holds a fitting block, the usual case once a
- * program is warm. Tries the shard's lock, but never waits for it, and calls neither the device nor
- * a hook nor another callback. So a caller that has a lock of its own, such as the Python
- * interpreter's, needs to let go of it only if this returns false.
+/** Takes a buffer without waiting, if the calling thread's shard holds a fitting block, the usual
+ * case once a program is warm; otherwise returns false. The buffer is as from clp_pool_allocate.
+ * The call tries the shard's lock, but never waits for it, and calls neither the device nor a hook
+ * nor another callback. So a caller with a lock of its own, such as the Python interpreter's, needs
+ * to release that lock only if this returns false.
  *
- * False: nothing was done, and `*out` is NULL. clp_pool_allocate serves the request, or says what
- * is wrong with it: the last error is as it was. Causes of false, among others:
+ * If it returns false, it did nothing, `*out` is NULL, and the last error is as before. Then call
+ * clp_pool_allocate, which serves the request or returns its error. Causes of false, among others:
  *
  * - Another thread has the shard's lock, or another shard has the block.
  * - The thread or the pool has hooks, which clp_pool_allocate shows the allocation to.
  * - `bytes` is zero.
  *
- * A pool that holds nothing (clp_pool_create) has no shards: it succeeds if a segment of the arena
- * serves the request at once, and fails if another thread has the arena's lock.
+ * A pool that holds nothing (clp_pool_create) has no shards: the call succeeds if a segment of the
+ * arena serves the request at once, and fails if another thread has the arena's lock.
  *
  * Any thread. */
 bool clp_pool_try_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
@@ -206,14 +219,15 @@ bool clp_pool_try_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
 /** @name Stream order
  * CUDA's stream-ordered semantics (cudaMallocAsync, cudaFreeAsync), on every allocator that can
  * order streams. A stream is a cl_command_queue or a CUstream of the allocator's context. The pool
- * keeps a queue alive as long as a block may need it, and a few dozen for longer; a CUstream is to
+ * keeps a queue alive as long as a block may need it, and a few dozen for longer. A CUstream must
  * be forgotten before it is destroyed (clp_pool_forget_stream).
  *
- * A buffer allocated on a stream may be used by work given to that stream from then on. Released on
- * a stream, its block is handed to the same stream at once. Another stream gets it only when the
- * work given to the first one up to the release is done (CLP_REUSE_OPPORTUNISTIC), or after the
- * pool made the other wait for that work (CLP_REUSE_INTERNAL_DEPENDENCIES); otherwise the pool
- * takes new memory.
+ * A buffer allocated on a stream may be used by work given to that stream from then on. After a
+ * release on a stream, the same stream may get the block at once. Another stream gets it in these
+ * cases only, and otherwise new memory:
+ *
+ * - The work given to the first stream up to the release is done (CLP_REUSE_OPPORTUNISTIC).
+ * - The pool has made the other stream wait for that work (CLP_REUSE_INTERNAL_DEPENDENCIES).
  *
  * The host never waits to hand a block on. It waits only in these cases:
  *
@@ -221,47 +235,56 @@ bool clp_pool_try_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
  * - in clp_buffer_bind, and for new memory that the home stream has work on, if the stream is a
  *   PoCL queue out of order, which cannot be made to wait;
  * - where memory goes back to the device, if the allocator can free memory neither behind pending
- *   work nor on a stream: in clp_pool_free_held and its like, at a limit, and in the release of a
- *   block that is not held;
+ *   work nor on a stream: in clp_pool_free_held and similar calls, at a limit, and in the release
+ *   of a block that is not held;
  * - on an arena whose parts are exclusive, for some milliseconds (clp_arena_options.one_thread);
  * - when memory has run out, as clp_pool_allocate says.
  *
- * A release costs no call to the backend, because a stream is marked only when another one needs
- * its block. The mark, which is what the pool then asks about or waits for, covers all that the
- * stream was given up to that moment. So that work must not itself depend on the host waiting for
- * the other stream first.
+ * A release makes no call to the backend, because the pool marks a stream only when another stream
+ * needs its block. The pool then asks about the mark, or makes the other stream wait for it. The
+ * mark covers all work that the stream was given until then. This work must not depend on the host
+ * waiting for the other stream first.
  *
- * clp_pool_allocate and clp_buffer_release mix with these: where the allocator has a home stream,
- * they do what these do with that. Where it has none, a block released without a stream may serve
- * every stream at once: the caller must have synchronized with all work that uses it, and with what
- * the stream that it was allocated on had been made to wait for. So a buffer that was never used is
- * best released on that stream. A block released on a stream then serves clp_pool_allocate only
- * when the work there is done, since nothing could be made to wait for it.
+ * You can mix these calls with clp_pool_allocate and clp_buffer_release, which use the allocator's
+ * home stream. If the allocator has no home stream:
  *
- * Statuses of all, in clpool/buffer.h too, besides what they name. Any thread.
+ * - A block released without a stream may serve every stream at once. Before the release, the
+ *   program must synchronize with all work that uses the block. It must also synchronize with the
+ *   work that the pool made the stream of the allocation wait for. So it is best to release an
+ *   unused buffer on the stream of its allocation.
+ * - A block released on a stream serves clp_pool_allocate only when the work there is done, because
+ *   there is no stream that could wait for it.
+ *
+ * Each of these calls, and the stream calls of clpool/buffer.h, may also return the statuses below.
+ * Any thread.
  * CLP_NOT_SUPPORTED: the allocator cannot order streams.
- * CLP_INVALID_ARGUMENT: a NULL argument, a stream that is none of the allocator's (for OpenCL:
- *   NULL, or a queue of another context).
+ * CLP_INVALID_ARGUMENT: a NULL argument, a stream that does not belong to the allocator (for
+ *   OpenCL: NULL, or a queue of another context).
  * CLP_OUT_OF_HOST_MEMORY. @{ */
 
-/** As clp_pool_allocate, for use on `stream`. */
+/** Takes a buffer for use on `stream`; otherwise as clp_pool_allocate. */
 clp_status clp_pool_allocate_on(clp_pool *pool, size_t bytes, clp_stream stream, clp_buffer **out);
 
-/** As clp_pool_try_allocate, for use on `stream`: a block that was released on the same stream, if
- * that is in order and one of the last four that the thread's shard, or the arena, was used with.
- */
+/** Takes a buffer for use on `stream`; otherwise as clp_pool_try_allocate. It takes only a block
+ * that was released on the same stream. The stream must be in order, and one of the last four that
+ * the thread's shard, or the arena, was used with. */
 bool clp_pool_try_allocate_on(clp_pool *pool, size_t bytes, clp_stream stream, clp_buffer **out);
 
-/** Forgets a stream that its user gives up: on success, neither the pool nor its allocator calls
- * the backend with it from then on, and if the handle comes again, it is a new stream. A CUstream
- * needs this before cuStreamDestroy, in each pool that it was given to, since its handle may come
- * back as another stream. A cl_command_queue is retained and needs it only to be let go of at once.
- * Memory that the stream's work may still use stays as safe as before: if there is any, the stream
- * is marked once more. Its work need not be done, and is not waited for.
+/** Forgets a stream that the program no longer uses. On success, neither the pool nor its allocator
+ * uses the handle again. If the program later passes the same handle, it counts as a new stream.
  *
- * Active buffers that were allocated on the stream are then released on another one, or without
- * one, and their order is up to the caller. No other thread may be inside a call with the stream. A
- * stream that the pool does not know is a no-op.
+ * - A CUstream must be forgotten before cuStreamDestroy, in each pool that it was given to, because
+ *   a later stream may have the same handle.
+ * - A cl_command_queue need not be forgotten, because the pool retains it. This call makes the pool
+ *   release it at once.
+ *
+ * Memory that the stream's work may still use stays as safe as before: if there is any, the pool
+ * marks the stream once more. The stream's work need not be done, and the call does not wait for
+ * it.
+ *
+ * Release active buffers that were allocated on the stream on another one, or without one; their
+ * order is then up to the program. No other thread may be inside a call with the stream. A stream
+ * that the pool does not know is a no-op.
  * CLP_INVALID_ARGUMENT: also the allocator's home stream, which is needed as long as it lives.
  * CLP_BUSY: an active buffer is bound to the stream, or clp_buffer_record_use noted it: release or
  *   unbind that first. Or the call comes from a callback of the library, inside a call with the
@@ -270,48 +293,50 @@ bool clp_pool_try_allocate_on(clp_pool *pool, size_t bytes, clp_stream stream, c
  * On failure the stream is known as before; call again. */
 clp_status clp_pool_forget_stream(clp_pool *pool, clp_stream stream);
 
-/** Marks a stream now, behind all that it was given. Blocks released there before this call are
- * then known to be done as soon as that is; without it, the stream is marked only when another one
- * needs a block, and what it was given since the release must be done, too. It changes no order and
- * waits for nothing. Its price is a marker or an event of the backend, so call it once in some
- * releases, where the host runs ahead of several streams and the pool has CLP_REUSE_OPPORTUNISTIC
- * alone.
+/** Marks a stream now, behind all work that it was given. The pool can then reuse the blocks that
+ * were released there before as soon as the work before the mark is done. Without this call, the
+ * pool marks the stream only when another one needs a block, and must then wait for later work,
+ * too.
+ *
+ * It changes no order and waits for nothing. It costs a marker or an event of the backend, so call
+ * it only once every few releases. It helps if the host runs ahead of several streams, and the pool
+ * has CLP_REUSE_OPPORTUNISTIC alone.
  * CLP_BACKEND_ERROR or another status of the allocator: the stream could not be marked. */
 clp_status clp_pool_mark_stream(clp_pool *pool, clp_stream stream);
 
 /** @} */
 
-/** The bin of a size, with the pool's own leading_bits_in_bin_id (pyopencl's bin_number). 0 for
- * NULL. Any thread. */
+/** Returns the bin of a size, with the pool's own leading_bits_in_bin_id (pyopencl's bin_number). 0
+ * for NULL. Any thread. */
 size_t clp_pool_bin_number(const clp_pool *pool, size_t size);
 
-/** The size in bytes of a bin's blocks: clp_bin_size with the pool's own leading_bits_in_bin_id
- * (pyopencl's alloc_size), but never more than the largest block that the device allows
- * (CL_DEVICE_MAX_MEM_ALLOC_SIZE). A block that was refused at this size may be smaller
- * (clp_pool_allocate), and a block of a pool that holds nothing is (clp_pool_create). 0 for NULL.
- * Any thread. */
+/** Returns the size in bytes of a bin's blocks, with the pool's own leading_bits_in_bin_id
+ * (pyopencl's alloc_size). It is clp_bin_size, but never more than the largest block that the
+ * device allows (CL_DEVICE_MAX_MEM_ALLOC_SIZE). A block that was refused at this size may be
+ * smaller (clp_pool_allocate), and a block of a pool that holds nothing is (clp_pool_create). 0 for
+ * NULL. Any thread. */
 size_t clp_pool_alloc_size(const clp_pool *pool, size_t bin);
 
-/** The name that the options gave, borrowed: as long as the pool. NULL where there is none, and for
- * NULL. Any thread. */
+/** Returns the name that the options gave, or NULL if there is none. It is borrowed, and valid as
+ * long as the pool. NULL for NULL. Any thread. */
 const char *clp_pool_name(const clp_pool *pool);
 
-/** The allocator beneath, borrowed; the arena, where the pool has one of its own. NULL for NULL.
- * Any thread. */
+/** Returns the pool's allocator, borrowed. If the pool has an arena of its own, this is the arena.
+ * NULL for NULL. Any thread. */
 clp_allocator *clp_pool_allocator(const clp_pool *pool);
 
 /** @name Giving back
- * Each gives held blocks back to the device; active ones are never touched. Any thread.
- * On an arena, segments without blocks then go back as well, but not clp_arena_reserve's bytes.
+ * Each of these calls gives held blocks back to the device, and never touches active ones. Any
+ * thread.
+ * On an arena, they also give back segments without blocks, but not the bytes of clp_arena_reserve.
  * CLP_INVALID_ARGUMENT: NULL pool. CLP_BACKEND_ERROR or another status of the allocator: the device
- * did not take a block back; that block is held as before. @{ */
+ *   did not take a block back; that block is held as before. @{ */
 
-/** Frees every held block (pyopencl's free_held). A failure does not keep it from trying the rest.
- */
+/** Frees every held block (pyopencl's free_held). If one fails, it still tries the others. */
 clp_status clp_pool_free_held(clp_pool *pool);
 
-/** Frees every held block and holds no more, ever: from now on a release gives the block back to
- * the device at once (pyopencl's stop_holding), and on an arena the segments without blocks. */
+/** Frees every held block and holds no more, ever (pyopencl's stop_holding). From now on, a release
+ * gives the block back to the device at once, and on an arena also the segments without blocks. */
 clp_status clp_pool_stop_holding(clp_pool *pool);
 
 /** Frees held blocks, least recently used first, until the pool manages at most `bytes` or holds
@@ -319,34 +344,37 @@ clp_status clp_pool_stop_holding(clp_pool *pool);
  * that one thread released, and approximate between those of several threads. */
 clp_status clp_pool_trim_to(clp_pool *pool, size_t bytes);
 
-/** Frees what was unused at an earlier call, made at least so many milliseconds ago, and has not
- * been used since: held blocks, and an arena's segments without blocks. The first call frees
- * nothing. Call it regularly, for instance once a frame or once a minute. The pool remembers up to
- * 16 calls, and none that follows the last remembered one within an eighth of `milliseconds`. */
+/** Frees what has been unused since an earlier call, made at least `milliseconds` ago: held blocks,
+ * and an arena's segments without blocks. The first call frees nothing. Call it regularly, for
+ * instance once a frame or once a minute. The pool remembers up to 16 calls, and none that follows
+ * the last remembered one within an eighth of `milliseconds`. */
 clp_status clp_pool_trim_idle(clp_pool *pool, uint64_t milliseconds);
 
-/** Frees every held block of every pool of the process, and has allocators give back what they
- * keep, for other libraries that need the memory (in the spirit of CuPy's free_all_blocks). Memory
- * that a stream may still use goes back when its work is done. Allowed in callbacks. In the child
- * of a fork, it leaves a parent's pools out. If another thread releases a pool meanwhile, that pool
- * may end inside this call. A failure does not keep it from trying the rest; it returns the last
+/** Frees every held block of every pool of the process, for other libraries that need the memory
+ * (in the spirit of CuPy's free_all_blocks). Allocators also give back what they keep. Memory that
+ * a stream may still use goes back when its work is done. Allowed in callbacks. In the child of a
+ * fork, it does not touch a parent's pools. If another thread releases a pool meanwhile, that pool
+ * may end inside this call. If one block fails, it still tries the others, and returns the last
  * failure. */
 clp_status clp_free_all_held(void);
 
 /** @} */
 
 /** @name Limit
- * Bounds managed bytes: what is active and what is held, as allocated. When a block of the bin's
- * size would pass the limit, the pool takes these steps, one after another, while the request still
- * fails: it frees its held blocks, the largest first; asks for the requested size, rounded up to
- * the alignment; and calls on_out_of_memory, as for a device out of memory. So a limit of 1 GiB
- * serves 1 GiB. A block of the requested size goes back to the device at its release and is never
- * held. If the requested size alone, rounded up, is larger than the limit, the pool frees nothing
- * and calls nothing.
+ * Bounds managed bytes: active and held ones, as allocated. If a block of the bin's size would pass
+ * the limit, the pool takes these steps, one after another, while the request still fails:
  *
- * A limit below what is managed refuses further memory and takes none away. On an arena it also
- * bounds what the arena has taken for all of its pools when this one makes it grow, and what the
- * others hold is freed as well. Any thread. @{ */
+ * - It frees its held blocks, the largest first.
+ * - It asks for the requested size, rounded up to the alignment. So a limit of 1 GiB serves 1 GiB.
+ *   Such a block is never held: it goes back to the device at its release.
+ * - It calls on_out_of_memory, as for a device out of memory.
+ *
+ * If the requested size alone, rounded up, is larger than the limit, the pool frees nothing and
+ * calls nothing.
+ *
+ * You may set a limit below what is managed: the pool then takes no further memory, but gives none
+ * back. On an arena, when this pool makes the arena grow, the limit also bounds what the arena has
+ * taken for all its pools, and held blocks of the others are freed as well. Any thread. @{ */
 
 /** Sets the limit in bytes; 0 for none. CLP_INVALID_ARGUMENT: NULL pool. */
 clp_status clp_pool_set_limit(clp_pool *pool, size_t bytes);
@@ -356,28 +384,36 @@ clp_status clp_pool_set_limit(clp_pool *pool, size_t bytes);
  * CLP_NOT_SUPPORTED: the allocator does not know the device's memory. */
 clp_status clp_pool_set_limit_fraction(clp_pool *pool, double fraction);
 
-/** The limit in bytes; 0 for none, and for NULL. */
+/** Returns the limit in bytes; 0 for none, and for NULL. */
 size_t clp_pool_get_limit(const clp_pool *pool);
 
 /** @} */
 
 /** @name Statistics
+ * "Active" is what the program uses, "held" what the pool keeps in bins, "managed" both. Failed
+ * allocations are not counted. An allocation of zero bytes counts as a hit and an active block; it
+ * belongs to no bin and manages nothing.
+ *
  * All figures are of one moment, even while other threads use the pool, and all but
- * peak_active_bytes are exact. A call locks all shards, so other threads' calls wait for some
- * microseconds. With very many sizes they wait some nanoseconds for each bin in each shard; in
- * clp_pool_get_bin_stats also for each buffer that the pool ever had at once. clp_pool_get_bins
- * locks no shard.
+ * peak_active_bytes are exact. Each call locks all shards, so other threads' calls wait:
+ *
+ * - for some microseconds;
+ * - with very many sizes, for some nanoseconds for each bin in each shard;
+ * - in clp_pool_get_bin_stats, also for each buffer that the pool ever had at once.
+ *
+ * clp_pool_get_bins locks no shard.
  *
  * peak_active_bytes is exact if one thread uses the pool, or several of which each ends before the
- * next one begins. Where several threads use it, the pool looks at what all of them have: before a
- * thread's own bytes fall from a new height, at a thread's first release after 64 allocations for
- * each thread, and at misses. A peak that one of these meets is reported within 7 %; it may be a
- * little too high, because the sum is read without locks, but not above peak_managed_bytes. A
- * shorter one may be missed.
+ * next one begins. If several threads use it at once, the pool adds up the bytes of all of them at
+ * these moments:
  *
- * "Active" is what users have, "held" what waits in bins, "managed" both. Failed allocations are
- * not counted. An allocation of zero bytes is a hit, of no bin, and an active block, and manages
- * nothing. Any thread. @{ */
+ * - before a thread's own bytes fall from a new height,
+ * - at a thread's first release after 64 allocations for each thread,
+ * - at misses.
+ *
+ * The pool reports a peak at such a moment within 7 %, and may miss a shorter one. The figure may
+ * be a little too high, because the pool reads the sum without locks, but not above
+ * peak_managed_bytes. Any thread. @{ */
 
 /** A pool's figures. */
 typedef struct clp_pool_stats {
@@ -397,13 +433,14 @@ typedef struct clp_pool_stats {
   uint64_t out_of_memory_reactions; /**< requests that met a device out of memory */
 } clp_pool_stats;
 
-/** What a clp_pool_stats begins as: its size, and zeros. */
+/** The initial value of a clp_pool_stats: its size, and zeros. */
 #define CLP_POOL_STATS_INIT                                                                        \
   {                                                                                                \
     sizeof(clp_pool_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                  \
   }
 
-/** Fills `*stats`, as far as its struct_size goes; what this version does not know is set to zero.
+/** Fills `*stats` with the pool's figures, up to its struct_size. Fields that this version does not
+ * know become zero.
  * CLP_INVALID_ARGUMENT: NULL pool or stats, a struct_size that does not reach past the first field
  *   after it, or is above 4096, which no version has. */
 clp_status clp_pool_get_stats(const clp_pool *pool, clp_pool_stats *stats);
@@ -424,20 +461,20 @@ typedef struct clp_bin_stats {
   uint64_t misses;      /**< allocations that took new memory from the device */
 } clp_bin_stats;
 
-/** What a clp_bin_stats begins as: its size, and zeros. */
+/** The initial value of a clp_bin_stats: its size, and zeros. */
 #define CLP_BIN_STATS_INIT                                                                         \
   {                                                                                                \
     sizeof(clp_bin_stats), 0, 0, 0, 0, 0, 0, 0, 0                                                  \
   }
 
-/** The numbers of the bins that ever had a block, ascending: the first `capacity` of them go to
- * `bins`, which may be NULL if capacity is 0, and the number of all of them to `*count`.
+/** Lists the bins that ever had a block, by number, ascending. It writes the first `capacity`
+ * numbers to `bins`, which may be NULL if capacity is 0, and the count of all of them to `*count`.
  * CLP_INVALID_ARGUMENT: NULL pool or count, NULL bins with a capacity. */
 clp_status clp_pool_get_bins(const clp_pool *pool, size_t *bins, size_t capacity, size_t *count);
 
-/** Fills `*stats` for one bin, as far as its struct_size goes. A bin that was never used is all
- * zero except for its number and block size. CLP_INVALID_ARGUMENT: NULL pool or stats, a
- * struct_size too small, a bin that is no size's. */
+/** Fills `*stats` with the figures of one bin, up to its struct_size. A bin that was never used is
+ * all zero except for its number and block size.
+ * CLP_INVALID_ARGUMENT: NULL pool or stats, a struct_size too small, a number that is no bin's. */
 clp_status clp_pool_get_bin_stats(const clp_pool *pool, size_t bin, clp_bin_stats *stats);
 
 /** @} */
