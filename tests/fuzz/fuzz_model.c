@@ -29,10 +29,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t length)
     return 0;
   memcpy(&seed, input, SEED_BYTES);
   model_draw(&program, seed);
+  bool is_late = program.config.device == MODEL_LATE;
   program.count = 0;
   for (size_t at = SEED_BYTES; at + CALL_BYTES <= length && program.count < MOST_CALLS;
-       at += CALL_BYTES)
-    program.calls[program.count++] = decode(input + at);
+       at += CALL_BYTES) {
+    model_call call = decode(input + at);
+    bool needs_streams = call.verb >= MODEL_write && call.verb <= MODEL_finish_all;
+    if (needs_streams && call.stream < 0)
+      call.stream = 0;
+    if (!is_late)
+      call.stream = -1;
+    if (is_late || !needs_streams)
+      program.calls[program.count++] = call;
+  }
   model_run(&it, &program);
   return 0;
 }
