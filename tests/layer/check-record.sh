@@ -29,10 +29,11 @@ unused='used no OpenCL, or its OpenCL loader cannot be replaced: nothing is reco
 has_pair 10
 says ''
 # Each buffer has a row, and each row of a free one of an allocate.
-same '-o run.csv' calls 1 60 2
-is_whole run.csv
-[ "$(grep -c ',allocate,' run.csv)" -ge 300 ] || fail "random calls: rows are missing"
-counts free "$(grep -c ',allocate,' run.csv)"
+if same '-o run.csv' calls 1 60 2; then
+  is_whole run.csv
+  [ "$(grep -c ',allocate,' run.csv)" -ge 300 ] || fail "random calls: rows are missing"
+  counts free "$(grep -c ',allocate,' run.csv)"
+fi
 
 # By hand; the loader cuts the variable behind the first layer.
 own_loader_has_layers() {
