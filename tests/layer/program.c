@@ -30,7 +30,7 @@ static cl_device_id device;
 static cl_context open_context(void)
 {
   cl_int code;
-  cl_context opened = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
+  cl_context opened = clpt_create_context(1, &device, &code);
   succeeded(clCreateContext, code);
   return opened;
 }

@@ -7,6 +7,7 @@
 #include <CL/cl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { CLPT_MOST_PLATFORMS = 16 };
 
@@ -25,6 +26,19 @@ static inline cl_uint clpt_find_devices(cl_uint most, cl_device_id *devices)
       count = 0;
   }
   return count < most ? count : most;
+}
+
+/** A context of these devices, or NULL with OpenCL's code. NVIDIA's driver (580) refuses one now
+ * and then while other processes begin (CL_OUT_OF_HOST_MEMORY), so it is asked again. */
+static inline cl_context clpt_create_context(cl_uint count, const cl_device_id *devices,
+                                             cl_int *code)
+{
+  cl_context context = clCreateContext(NULL, count, devices, NULL, NULL, code);
+  for (int i = 0; *code == CL_OUT_OF_HOST_MEMORY && i < 20; i++) {
+    (void)usleep(100000);
+    context = clCreateContext(NULL, count, devices, NULL, NULL, code);
+  }
+  return context;
 }
 
 #endif

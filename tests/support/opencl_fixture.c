@@ -23,7 +23,7 @@ void clpt_cl_open(clpt_cl *cl, cl_uint most_devices)
   ck_assert_uint_le(most_devices, CLPT_MOST_DEVICES);
   cl->device_count = clpt_find_devices(most_devices, cl->devices);
   ck_assert_uint_gt(cl->device_count, 0);
-  cl->context = clCreateContext(NULL, cl->device_count, cl->devices, NULL, NULL, &code);
+  cl->context = clpt_create_context(cl->device_count, cl->devices, &code);
   clpt_cl_ok(code);
   cl->queue = clpt_cl_queue(cl, 0);
   cl->other = clpt_cl_queue(cl, 0);
