@@ -10,6 +10,7 @@
   another in the order of ROOMS, and arena, hooks, host, opencl and cuda on lib/core, not on each
   other. What a lower room needs of a higher one comes as a table of functions, which is data. No
   two files of lib/core, lib/arena or layer lead to each other by calls."""
+import graphlib
 import os
 import re
 import shlex
@@ -131,19 +132,12 @@ def check_calls():
     if not calls:
         print('skipped: the objects have no symbols of their own: built for the linker to optimize')
         sys.exit('\n'.join(FAILURES) or 77)
-    reached = {}
-    for file in calls:
-        found, ahead = set(), [file]
-        while ahead:
-            new = calls.get(ahead.pop(), set()) - found
-            found |= new
-            ahead += new
-        reached[file] = found
-    for file, others in reached.items():
-        for other in others:
-            if file < other and file in reached.get(other, ()) and not re.match(
-                    'lib/(hooks|host|opencl|cuda)/', file):
-                FAILURES.append(f'{file} and {other} call each other')
+    try:
+        graphlib.TopologicalSorter({
+            file: calls[file] for file in calls
+            if not re.match('lib/(hooks|host|opencl|cuda)/', file)}).prepare()
+    except graphlib.CycleError as error:
+        FAILURES.append(f'files call each other: {" ".join(error.args[1])}')
     print(sum(map(len, calls.values())), 'references between files')
 
 
