@@ -117,16 +117,6 @@ def check_arena(output):
         fail(f'arena.md does not show: {missing}')
 
 
-def check_padding(output):
-    """Padding falls from row to row, and is little at the end; the device is asked more often."""
-    rows = [line.split() for line in output.split('\n') if re.match(' +[0-8] ', line)]
-    for before, row in zip(rows, rows[1:]):
-        if float(row[4]) >= float(before[4]) or int(row[3]) < int(before[3]):
-            fail(f'tune_bins: padding must fall, device allocations grow:\n{output}')
-    if float(rows[-1][4]) > 1 or len({row[8] for row in rows}) > 1:
-        fail(f'tune_bins: padding is little at the end, active bytes are the same:\n{output}')
-
-
 def check(example):
     """Returns whether it ran."""
     refused = [wrong for wrong in REFUSED if wrong.split()[0] == example]
@@ -152,8 +142,7 @@ def check(example):
     return True
 
 
-MORE = {'where_memory_goes': check_stacks, 'without_pools': under_layers, 'arena': check_arena,
-        'tune_bins': check_padding}
+MORE = {'where_memory_goes': check_stacks, 'without_pools': under_layers, 'arena': check_arena}
 EXPECTED, REFUSED = read_expected()
 examples = [os.path.basename(path) for path in os.environ['clp_examples'].split()]
 with tempfile.TemporaryDirectory() as folder:

@@ -4,7 +4,6 @@
 - Sources begin with a licence line, have no code switched off, no notes to oneself, no tabs or
   trailing blanks, and 100 columns.
 - An include leads downwards: a file includes what MAY lists for its folder, and nothing else.
-- Each public function has a row in the tables of wrong arguments (tests/api/*.def).
 - Each planted fault (tests/house/plants) applies.
 - The workflow runs every step of .ci/run, and only those."""
 import glob
@@ -98,25 +97,6 @@ def check_includes():
                     complain(f'{path}:{number}', f'must not include {include[2]} ({target})')
 
 
-# Take no argument, or any: tests/api/test_status.c has what they answer.
-EXEMPT = set('clp_free_all_held clp_last_error clp_set_last_error clp_status_message '
-             'clp_status_name clp_version'.split())
-
-
-def names_in(paths, pattern):
-    return {match for path in TEXTS if re.match(paths, path) for line in TEXTS[path]
-            for match in re.findall(pattern, line)}
-
-
-def check_arguments():
-    # A declaration begins at the left margin, and its name is right before a parenthesis.
-    declared = names_in(r'include/.*\.h(\.in)?$', r'^[a-z].*[ *](clp_[a-z0-9_]*)\(')
-    rows = names_in(r'.*\.def$', r'^[A-Z_]*\((?:[0-9A-Z_ +-]*, )?(clp_[a-z0-9_]*),')
-    for name in sorted(declared ^ (rows | EXEMPT)):
-        complain('tests/api/*.def', f'{name} has no row, or is not declared')
-    print(len(declared), 'public functions have rows in the tables of wrong arguments')
-
-
 def check_steps():
     with open('.github/workflows/ci.yml', encoding='utf-8') as file:
         steps = re.search(r'step:.*?fromJSON.*?steps:', file.read(), re.S)[0]
@@ -127,7 +107,6 @@ def check_steps():
 
 check_lines()
 check_includes()
-check_arguments()
 check_steps()
 plants = subprocess.run([sys.executable, 'tests/house/check-plants.py', '--check'], check=False)
 sys.exit('\n'.join(FAILURES) if FAILURES else plants.returncode)
