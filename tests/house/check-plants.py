@@ -26,6 +26,7 @@ BOOTSTRAP = ('m4', 'build-aux', 'aclocal.m4', 'configure', 'config.h.in', 'Makef
 OF_MAKE = ('MAKEFLAGS', 'MFLAGS', 'MAKELEVEL', 'TESTS')
 ASKED = 'test_programs', 'built_checks', 'layer_programs', 'libraries'
 HANGS = 'hangs'
+KEYS = 'kind', 'in', 'try'  # an entry's lines but for what a user notices, and the change
 
 
 class PlantError(Exception):
@@ -35,29 +36,21 @@ class PlantError(Exception):
 class Plant:
     """One fault: `old` text, which a file has exactly once, and the `new` text in its place."""
 
-    def __init__(self, name, where, finders):
-        self.name, self.where, self.finders = name, where, finders
-        self.kind = self.notice = self.file = self.old = self.new = ''
+    def __init__(self, name, where, finders, lines):
+        diff = [line for line in lines if line[0] in ' -+']
+        told = [line.partition(' ') for line in lines if line[0] not in ' -+']
+        self.name, self.where = name, where
+        self.kind, self.file, tests = (' '.join(rest for word, _, rest in told if word == key)
+                                       for key in KEYS)
+        self.notice = ''.join(''.join(parts) for parts in told if parts[0] not in KEYS)
+        self.finders = list(dict.fromkeys(finders + tests.split()))
+        self.old, self.new = (''.join(line[1:] + '\n' for line in diff if line[0] in first)
+                              for first in (' -', ' +'))
+        if lines[len(told):] != diff:
+            raise self.error('a line after the first that is changed begins with no blank, - or +')
 
     def error(self, why):
         return PlantError(f'{self.where}: {self.name}: {why}')
-
-    def add(self, line):
-        """Adds one line of the entry."""
-        word, _, rest = line.partition(' ')
-        if line[0] in ' -+':
-            self.old += line[1:] + '\n' if line[0] in ' -' else ''
-            self.new += line[1:] + '\n' if line[0] in ' +' else ''
-        elif self.old or self.new:
-            raise self.error(f'this line begins with none of blank, - and +: {line}')
-        elif word == 'kind':
-            self.kind = rest
-        elif word == 'in':
-            self.file = rest
-        elif word == 'try':
-            self.finders = list(dict.fromkeys(self.finders + rest.split()))
-        else:
-            self.notice += line
 
     def applied_to(self, text):
         """The text with the fault in it."""
@@ -92,19 +85,14 @@ def read_plants():
     of a file is for all of the file."""
     plants = {}
     for path in sorted(glob.glob(os.path.join(HERE, 'tests/house/plants/*.txt'))):
-        plant, finders = None, []
-        for number, line in enumerate(read(path).splitlines(), 1):
-            heading = re.fullmatch(r'\[([a-z0-9-]+)\]', line)
-            if heading:
-                plant = Plant(heading[1], f'{os.path.basename(path)}:{number}', finders)
-                if plants.setdefault(plant.name, plant) is not plant:
-                    raise plant.error('another plant has this name')
-            elif plant and line and line[0] != '#':
-                plant.add(line)
-            elif line.startswith('try '):
-                finders = line.split()[1:]
-    for plant in plants.values():
-        plant.check()
+        head, *entries = re.split(r'^\[([a-z0-9-]+)\]\n', read(path), flags=re.M)
+        finders = ' '.join(re.findall('^try (.*)', head, re.M)).split()
+        for name, text in zip(entries[::2], entries[1::2]):
+            lines = [line for line in text.splitlines() if line and line[0] != '#']
+            plant = Plant(name, os.path.basename(path), finders, lines)
+            plant.check()
+            if plants.setdefault(name, plant) is not plant:
+                raise plant.error('another plant has this name')
     return plants
 
 
