@@ -75,36 +75,19 @@ def check_guides():
 # --- Man pages ------------------------------------------------------------------------------------
 
 def run(*arguments):
-    return subprocess.run([CLPOOL, *arguments], capture_output=True, text=True, check=False)
+    return subprocess.check_output([CLPOOL, *arguments], text=True)
 
 
-def page_options(page):
-    """The tags below OPTIONS; an option with a value ends in "="."""
+def check_options(page, *command):
+    """Its help, its page below OPTIONS, and the completion have the same; "=": with a value."""
+    told = run(*command, '--help').partition('\nOptions:')[2]
+    helped = ' '.join(re.findall(r'^  ((?:-[a-z-]*, )*--[a-z-]*=?)', told, re.M))
     section = re.search(r'^\.SH OPTIONS\n(.*?)(?=^\.SH|\Z)', read(page), re.M | re.S)
-    tags = '\n'.join(re.findall(r'^\.TP\n(.*)', section[1], re.M)) if section else ''
-    return set(re.findall('--[a-z][a-z-]*=?', tags.replace('\\-', '-')))
-
-
-def check_options(command, page):
-    """`clpool COMMAND --help`, for the program itself without a command."""
-    told = run(*command, '--help').stdout
-    lines = re.findall(r'^  ((?:-[a-z-]*, )*--[a-z-]*=?)', told.partition('\nOptions:')[2], re.M)
-    helped = set(re.findall('--[a-z][a-z-]*=?', ' '.join(lines)))
-    completed = set(run('--complete', *command, '--').stdout.split())
-    if '--help' not in helped:
-        FAILURES.append(f'{command}: its help has no options')
-    for what, options in (page, page_options(page)), ('its completion', completed):
-        for option in helped ^ options:
-            FAILURES.append(f'{command}: {option} is in its help or {what} alone')
-    return helped
-
-
-def check_command(command):
-    options = check_options([command], f'doc/clpool-{command}.1')
-    for option in options:  # its value, if it takes one, and what keeps the command from running
-        option = option.rstrip('=')
-        if f'no option "{option}"' in run(command, option, 'value', '--no-such-option').stderr:
-            FAILURES.append(f'clpool {command} does not know {option}')
+    tags = ' '.join(re.findall(r'^\.TP\n(.*)', section[1], re.M)).replace('\\-', '-')
+    options, shown, completed = (set(re.findall('--[a-z][a-z-]*=?', text)) for text in (
+        helped, tags, run('--complete', *command, '--')))
+    for option in options ^ shown | options ^ completed | {'--help'} - options:
+        FAILURES.append(f'{page}: {option} is not in all of help, page and completion')
 
 
 def check_pages():
@@ -130,12 +113,10 @@ def check_pages():
 
 check_guides()
 if os.environ.get('clp_tool', 'yes') == 'yes':
-    check_options([], 'doc/clpool.1')
-    listed = re.search(r'^Commands:\n(.*?)\n\n', run('--help').stdout, re.M | re.S)[1]
-    commands = [line.split()[0] for line in listed.split('\n') if line.startswith('  ')]
-    for command in commands:
-        if command != 'help':
-            check_command(command)
+    check_options('doc/clpool.1')
+    commands = re.findall(r'^  (?!help)([a-z]+) ', run('--help').split('\n\nOptions')[0], re.M)
+    for name in commands:
+        check_options(f'doc/clpool-{name}.1', name)
     check_pages()
-    print(' '.join(commands))
+    print(*commands)
 sys.exit('\n'.join(FAILURES) or 0)
