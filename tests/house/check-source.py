@@ -8,20 +8,18 @@
 - The workflow runs every step of .ci/run, and only those."""
 import glob
 import os
+import pathlib
 import re
 import subprocess
 import sys
 
 os.chdir(os.environ.get('top_srcdir', '.'))
 FAILURES = []
-FILES = sorted(path for top in 'include lib layer tools python examples bench tests'.split()
-               for path in glob.glob(top + '/**', recursive=True)
-               if os.path.isfile(path) and not path.startswith('python/build/'))
-TEXTS = {}
-for name in FILES:
-    if name.endswith(tuple('.c .h .cc .hpp .in .cl .sh .awk .mk .md .py .pyi .bash .def'.split())):
-        with open(name, encoding='utf-8') as stream:
-            TEXTS[name] = stream.read().split('\n')
+ENDINGS = tuple('.c .h .cc .hpp .in .cl .sh .awk .mk .md .py .pyi'.split())
+TEXTS = {path: pathlib.Path(path).read_text('utf-8').split('\n')
+         for top in 'include lib layer tools python examples bench tests'.split()
+         for path in sorted(glob.glob(top + '/**', recursive=True))
+         if path.endswith(ENDINGS) and not path.startswith('python/build/')}
 
 
 def complain(where, what):
@@ -98,8 +96,8 @@ def check_includes():
 
 
 def check_steps():
-    with open('.github/workflows/ci.yml', encoding='utf-8') as file:
-        steps = re.search(r'step:.*?fromJSON.*?steps:', file.read(), re.S)[0]
+    workflow = pathlib.Path('.github/workflows/ci.yml').read_text('utf-8')
+    steps = re.search(r'step:.*?fromJSON.*?steps:', workflow, re.S)[0]
     told = subprocess.check_output(['bash', '.ci/run', '--steps'], text=True)
     for step in set(re.findall('"([a-z-]*)"', steps)) ^ set(told.split()):
         complain(step, 'a step of .ci/run or of the workflow alone')
