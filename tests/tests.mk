@@ -375,7 +375,7 @@ tree_checks += \
 EXTRA_DIST += \
 	tests/support/house.sh tests/support/no_sysfs.sh tests/support/python.sh \
 	tests/support/walk.c \
-	tests/house/skips \
+	tests/house/completion.txt tests/house/examples.txt tests/house/skips \
 	tests/house/install/CMakeLists.txt tests/house/install/Makefile.in \
 	tests/house/install/configure.ac tests/house/install/consumer.c \
 	tests/house/install/meson.build

@@ -14,7 +14,7 @@
  *   SIZED(call, type, last, valid, (arguments), undo)
  *     takes `given`, a struct of each size that has the fields to `last`; `undo` ends what it made
  *
- * tests/house/check-source.py fails if a public function is in no row. A failure names the row's
+ * tests/house/check-library.py fails if a public function is in no row. A failure names the row's
  * file, line and call. After a crash, a debugger shows the row's function, row_CALL_LINE. */
 #ifndef CLPT_API_ROWS_H
 #define CLPT_API_ROWS_H

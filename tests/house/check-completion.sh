@@ -29,68 +29,20 @@ mkdir -p "$house_tmp/files/traces"
 cd "$house_tmp/files"
 touch trace.csv "a trace.csv" "m y.csv"
 cost=$(basename "$(find "$top_srcdir"/tools/costs -name '*.csv' | sort | head -n 1)" .csv)
+sed "s/COST/$cost/g" "$top_srcdir/tests/house/completion.txt" >"$house_tmp/rows"
 
-# Each line: the words after "clpool", the last at the cursor ("" if it is empty), and the answers.
-# Commands; options, before the trace and after it; values, in a word of their own, behind "=" that
-# is one, and in one word; files: traces, and what options name.
-lines=0
-while IFS='|' read -r words answers; do
-  eval "set -- clpool $words"
-  found=$(bash --norc "$house_tmp/complete.bash" "$top_srcdir" "$@" 2>&1)
-  [ "$found" = "$answers" ] || fail "$words: \"$found\", not \"$answers\""
-  lines=$((lines + 1))
-done <<END
-""|bench help info record replay report run tune
-re|record replay report
-help ""|bench info record replay report run tune
-help t|tune
-help tune ""|
-nonsense|
--|--help --version
-info --|--help --json
-info ""|
-replay --l|--leading-bits= --lenient --limit=
-replay trace.csv --l|--leading-bits= --lenient --limit=
-record --|--help --output= --stacks
-run --|--help --hold= --leading-bits= --limit= --report
-tune run.1.csv run.2.csv --l|--lenient --limit=
-report -o|-o
-nonsense --|
-replay --allocator ""|cl-deferred cl-immediate cl-svm cuda-async host simulated
-replay --allocator = cl|cl-deferred cl-immediate cl-svm
-replay --allocator=cl|--allocator=cl-deferred --allocator=cl-immediate --allocator=cl-svm
-tune --allocator ""|cl-deferred cl-immediate cl-svm cuda-async host
-replay --scale = a|auto
-replay --limit = ""|
-replay --limit ""|
-tune --cost = $cost|$cost
-tune tr|trace.csv traces
-report a|a trace.csv
-record -o new.csv t|trace.csv traces
-report --perfetto = t|trace.csv traces
-tune --plot=t|--plot=trace.csv --plot=traces
-tune trace.csv -o t|trace.csv traces
-tune --cost m|m y.csv
-bench ""|
-run t|trace.csv traces
-END
-
-# The words, and what fish answers.
-if command -v fish >/dev/null; then
-  while IFS='|' read -r words answers; do
-    # shellcheck disable=SC2016 # fish expands them
-    found=$(HOME=$house_tmp fish --no-config -c '
-      source $argv[1]; complete -C "clpool $argv[2]" | string replace -r "\t.*" ""' \
-      "$top_srcdir/tools/clpool.fish" "$words" </dev/null | LC_ALL=C sort | paste -sd ' ')
-    [ "$found" = "$answers" ] || fail "fish, clpool $words: \"$found\", not \"$answers\""
-    lines=$((lines + 1))
-  done <<END
-re|record replay report
-replay --l|--leading-bits= --lenient --limit=
-replay --allocator=cu|--allocator=cuda-async
-replay --allocator cu|cuda-async
-tune --plot=tr|--plot=trace.csv --plot=traces/
-report tra|trace.csv traces/
-END
-fi
-echo "$lines lines"
+while IFS='|' read -r shell words answers; do
+  case $shell in
+    bash)
+      eval "set -- clpool $words"
+      found=$(bash --norc "$house_tmp/complete.bash" "$top_srcdir" "$@" 2>&1) ;;
+    fish)
+      command -v fish >/dev/null || continue
+      # shellcheck disable=SC2016 # fish expands them
+      found=$(HOME=$house_tmp fish --no-config -c '
+        source $argv[1]; complete -C "clpool $argv[2]" | string replace -r "\t.*" ""' \
+        "$top_srcdir/tools/clpool.fish" "$words" </dev/null | LC_ALL=C sort | paste -sd ' ') ;;
+    *) continue ;;
+  esac
+  [ "$found" = "$answers" ] || fail "$shell, clpool $words: \"$found\", not \"$answers\""
+done <"$house_tmp/rows"

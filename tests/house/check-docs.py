@@ -2,9 +2,8 @@
 """The guides and man pages.
 
 - Guides: their C and C++ code is that of the examples, line for line but for the indentation, so it
-  compiles and runs; where they show frames, file:line:function, the line is a call in that
-  function; their pictures are there, drawn ones with their sources; what they link is there,
-  headings too; and README.md links them all. What examples print is check-examples.sh's.
+  compiles and runs; what they link is there, headings and pictures too; and README.md links them
+  all. What examples print is check-examples.py's.
 - Man pages: each command has one, and the same options in its help, its page and the completion;
   each function has one; all are of the release's date, without warnings of groff, and refer to
   pages that are there."""
@@ -60,33 +59,6 @@ def check_links(name):
             FAILURES.append(f'{name}: links {link}, but there is no such heading')
 
 
-def is_call(file, line, function):
-    """Whether this line of the file is in the function, and has a call."""
-    lines = read(file).split('\n')[:int(line)]
-    heads = [text for text in lines if re.match(r'[a-z].*\(', text)]
-    return len(lines) == int(line) and '(' in lines[-1] and re.search(
-        rf'[ *]{function}\(', heads[-1])
-
-
-def check_guide(name):
-    text = read(name)
-    for code in re.findall(r'^ *```c(?:pp)?\n(.*?)^ *```', text, re.M | re.S):
-        if not any(flat(code) in example for example in EXAMPLES):
-            FAILURES.append(f'{name}: this code is in no example:\n{code}')
-    for frame in set(re.findall(r'^ *(examples/[^ :]*):(\d+):(\S*) \(', text, re.M)):
-        if not is_call(*frame):
-            FAILURES.append(f'{name}: {":".join(frame)} is no call in that function')
-    for picture in re.findall(r'!\[[^]]*\]\(([^)]*)\)', text):
-        path = os.path.join('doc', picture)
-        stem, ending = os.path.splitext(path)
-        # clpool tune draws tuning.svg, from a trace: make pictures
-        is_drawn = picture == 'tuning.svg' or ending == '.svg' and any(
-            os.path.exists(stem + source) for source in ('.dot', '.gp'))
-        if not os.path.exists(path) or not is_drawn and (
-                ending == '.svg' or os.path.getsize(path) > 150_000):
-            FAILURES.append(f'{name}: no {picture}, no source of it, or too large')
-
-
 def check_guides():
     for page in ['README.md', 'HACKING.md'] + glob.glob('doc/*.md'):
         check_links(page)
@@ -95,51 +67,32 @@ def check_guides():
         top = 'HACKING.md' if guide == 'doc/internals.md' else 'README.md'
         if guide not in links_of(top):
             FAILURES.append(f'{top} does not link {guide}')
-        check_guide(guide)
+        for code in re.findall(r'^ *```c(?:pp)?\n(.*?)^ *```', read(guide), re.M | re.S):
+            if not any(flat(code) in example for example in EXAMPLES):
+                FAILURES.append(f'{guide}: this code is in no example:\n{code}')
 
 
 # --- Man pages ------------------------------------------------------------------------------------
 
 def run(*arguments):
-    return subprocess.run([CLPOOL, *arguments], capture_output=True, text=True, check=False)
+    return subprocess.check_output([CLPOOL, *arguments], text=True)
 
 
-def page_options(page):
-    """The tags below OPTIONS; an option with a value ends in "="."""
+def check_options(page, *command):
+    """Its help, its page below OPTIONS, and the completion have the same; "=": with a value."""
+    told = run(*command, '--help').partition('\nOptions:')[2]
+    helped = ' '.join(re.findall(r'^  ((?:-[a-z-]*, )*--[a-z-]*=?)', told, re.M))
     section = re.search(r'^\.SH OPTIONS\n(.*?)(?=^\.SH|\Z)', read(page), re.M | re.S)
-    tags = '\n'.join(re.findall(r'^\.TP\n(.*)', section[1], re.M)) if section else ''
-    return set(re.findall('--[a-z][a-z-]*=?', tags.replace('\\-', '-')))
-
-
-def check_options(command, page):
-    """`clpool COMMAND --help`, for the program itself without a command."""
-    told = run(*command, '--help').stdout
-    lines = re.findall(r'^  ((?:-[a-z-]*, )*--[a-z-]*=?)', told.partition('\nOptions:')[2], re.M)
-    helped = set(re.findall('--[a-z][a-z-]*=?', ' '.join(lines)))
-    completed = set(run('--complete', *command, '--').stdout.split())
-    if '--help' not in helped:
-        FAILURES.append(f'{command}: its help has no options')
-    for what, options in (page, page_options(page)), ('its completion', completed):
-        for option in helped ^ options:
-            FAILURES.append(f'{command}: {option} is in its help or {what} alone')
-    return told, helped
-
-
-def check_command(command):
-    page = f'doc/clpool-{command}.1'
-    told, options = check_options([command], page)
-    if run('help', command).stdout != told or '\nExamples:' not in told:
-        FAILURES.append(f'clpool help {command} says something else, or has no examples')
-    for option in options:  # its value, if it takes one, and what keeps the command from running
-        option = option.rstrip('=')
-        if f'no option "{option}"' in run(command, option, 'value', '--no-such-option').stderr:
-            FAILURES.append(f'clpool {command} does not know {option}')
+    tags = ' '.join(re.findall(r'^\.TP\n(.*)', section[1], re.M)).replace('\\-', '-')
+    options, shown, completed = (set(re.findall('--[a-z][a-z-]*=?', text)) for text in (
+        helped, tags, run('--complete', *command, '--')))
+    for option in options ^ shown | options ^ completed | {'--help'} - options:
+        FAILURES.append(f'{page}: {option} is not in all of help, page and completion')
 
 
 def check_pages():
-    pages = glob.glob('doc/clpool*.[15]')
     date = re.search('^date-released: (.*)', read('CITATION.cff'), re.M)[1]
-    for page in pages + glob.glob(BUILD + '/doc/man3/*.3'):
+    for page in glob.glob('doc/clpool*.[15]') + glob.glob(BUILD + '/doc/man3/*.3'):
         text = read(page)
         if not re.search(rf'^\.TH \S+ [135] "?{date}"? ', text, re.M):
             FAILURES.append(f'{page} is not of {date}')
@@ -147,18 +100,10 @@ def check_pages():
             told = subprocess.run(['groff', '-man', '-ww', '-z', '-Tutf8', page], check=False,
                                   stderr=subprocess.PIPE, text=True).stderr
             FAILURES.extend(filter(None, [told]))
-        if page not in pages:
-            if re.search(r'\*/|/\*\*|@(file|name|[{}])', text):
-                FAILURES.append(f'{page} has markup of the headers')
-            continue
-        if page not in read('doc/doc.mk') or '.SH EXAMPLES' not in text:
-            FAILURES.append(f'{page} is not installed, or has no examples')
-        others = re.findall(r'^\.BR (clpool[a-z-]*) \(([15])\)', text.replace('\\-', '-'), re.M)
-        if not others or '.SH SEE ALSO' not in text:
-            FAILURES.append(f'{page} refers to no other page')
-        for other in others:
-            if not os.path.exists('doc/' + '.'.join(other)):
-                FAILURES.append(f'{page} refers to {".".join(other)}, which is missing')
+        for name, section in re.findall(r'^\.BR (clpool[a-z\\-]*) \(([15])\)', text, re.M):
+            other = 'doc/' + name.replace('\\', '') + '.' + section
+            if not os.path.exists(other):
+                FAILURES.append(f'{page} refers to {other}, which is missing')
     symbols = subprocess.check_output(['nm', '-D', '--defined-only', BUILD + '/.libs/libclpool.so'],
                                       text=True)
     for function in re.findall(r' T (clp_\w+)', symbols):
@@ -168,12 +113,10 @@ def check_pages():
 
 check_guides()
 if os.environ.get('clp_tool', 'yes') == 'yes':
-    check_options([], 'doc/clpool.1')
-    listed = re.search(r'^Commands:\n(.*?)\n\n', run('--help').stdout, re.M | re.S)[1]
-    commands = [line.split()[0] for line in listed.split('\n') if line.startswith('  ')]
+    check_options('doc/clpool.1')
+    commands = re.findall(r'^  (?!help)([a-z]+) ', run('--help').split('\n\nOptions')[0], re.M)
     for name in commands:
-        if name != 'help':
-            check_command(name)
+        check_options(f'doc/clpool-{name}.1', name)
     check_pages()
-    print(' '.join(commands))
+    print(*commands)
 sys.exit('\n'.join(FAILURES) or 0)

@@ -11,7 +11,6 @@ command -v "$CLANG_FORMAT" >/dev/null || skip "clang-format 14 is missing"
 "$CLANG_FORMAT" --version | grep -q 'version 14\.' || skip "$CLANG_FORMAT is not version 14"
 
 list_files c h cc hpp >"$house_tmp/files"
-[ -s "$house_tmp/files" ] || broken "no C file was found"
 (cd "$top_srcdir" && xargs "$CLANG_FORMAT" --style=file --dry-run -Werror) <"$house_tmp/files" ||
   fail "clang-format would change the files above"
 echo "$(wc -l <"$house_tmp/files") files are laid out as .clang-format says"

@@ -40,10 +40,7 @@ chmod -R u+w "$project"
 cd "$project"
 
 # serves WHAT PROGRAM: a program of that project runs with this clpool.
-serves() {
-  [ "$("$2")" = "clpool $version" ] || fail "$1: the program does not run"
-  echo "$1: a program builds and runs"
-}
+serves() { [ "$("$2")" = "clpool $version" ] || fail "$1: the program does not run"; }
 
 # shellcheck disable=SC2086,SC2046 # the compiler and its flags are lists of words
 try pkg-config $CC $cflags -o consumer consumer.c $("$PKG_CONFIG" --libs clpool)
@@ -56,26 +53,22 @@ serves clpool.m4 ./consumer
 try Meson sh -c 'meson setup of-meson && meson compile -C of-meson'
 serves Meson of-meson/consumer
 
-# cmake_project WHERE VERSION: configures a project that asks for that version of the clpool there.
-cmake_project() {
-  rm -rf of-cmake
-  cmake -S . -B of-cmake -Dclpool_DIR="$1/cmake/clpool" -Dversion="$2"
-}
-mkdir "$house_tmp/moved here"
-cp -R "$root/." "$house_tmp/moved here"
+cp -R "$root" "$house_tmp/moved here"
 for place in "$libdir" "$house_tmp/moved here${libdir#"$root"}"; do
   LD_LIBRARY_PATH=$place
-  try CMake cmake_project "$place" "$version"
+  rm -rf of-cmake
+  try CMake cmake -S . -B of-cmake -Dclpool_DIR="$place/cmake/clpool" -Dversion="$version"
   try CMake cmake --build of-cmake
   for consumer in of-cmake/consumer*; do serves "CMake, in $place" "$consumer"; done
 done
 for wrong in 999 0.1; do
-  ! cmake_project "$libdir" $wrong >"$log" 2>&1 || fail "find_package found a clpool $wrong"
+  ! cmake -S . -B "not-$wrong" -Dclpool_DIR="$libdir/cmake/clpool" -Dversion=$wrong >"$log" 2>&1 ||
+    fail "find_package found a clpool $wrong"
   grep -q compatible "$log" || broken "clpool $wrong is refused for another reason"
 done
 
-# The first block of C in README.md is a source file of a user's, whole but for main().
-awk '/^```c$/ { on = 1; next } /^```$/ { if (on) exit } on' "$top_srcdir/README.md" >readme.c
+# The C in README.md is a source file of a user's, whole but for main().
+awk '/^```/ { on = /^```c$/; next } on' "$top_srcdir/README.md" >readme.c
 [ -s readme.c ] || broken "README.md has no block of C"
 if [ -e "$(find "$root" -name opencl.h)" ]; then
   # shellcheck disable=SC2086
@@ -99,7 +92,6 @@ while read -r command; do
   [ -e "$top_builddir/examples/$program" ] || continue
   with=$(echo "$command" | sed "s|^cc|$CC $flags|; s| c++ | ${HOUSE_CXX-} $flags |")
   try "the guides: $command" sh -c "$with"
-  echo "examples: $program compiles"
 done <commands
 try tune_bins ./tune_bins
 try arena ./arena
@@ -110,4 +102,4 @@ for guide in $(cd "$docs" && find . -name '*.md'); do
     [ -e "$(dirname "$docs/$guide")/$link" ] || fail "$guide links $link, which is not installed"
   done
 done
-echo "guides: what they link is installed"
+echo "other projects use clpool $version, and the examples compile"

@@ -16,19 +16,12 @@ if grep -q '^#define HAVE_LIBDW 1' "$top_builddir/config.h"; then
   : "${LIBDW_LIBS:=-ldw}"
 fi
 # DWARF 4, since addr2line takes inline functions of later versions for their callers' files.
-cat >"$house_tmp/compile" <<'END'
-exec $CC -std=gnu11 -O0 -gdwarf-4 -finstrument-functions -include "$top_builddir/config.h" \
-  -Iinclude -I"$top_builddir/include" -Ilib $OPENCL_CFLAGS -DCL_USE_DEPRECATED_OPENCL_1_2_APIS \
-  -c "$1" -o "$house_tmp/$(echo "$1" | tr / _).o"
-END
-: "${OPENCL_CFLAGS:=-DCL_TARGET_OPENCL_VERSION=300}"
-export CC OPENCL_CFLAGS house_tmp top_builddir
-find lib -name '*.c' ! -name "$not_built" >"$house_tmp/sources"
-echo tests/support/walk.c >>"$house_tmp/sources"
-xargs -P "$(nproc)" -n 1 sh "$house_tmp/compile" <"$house_tmp/sources"
-# shellcheck disable=SC2086 # the compiler and libraries are lists of words
-$CC -no-pie -pthread "$house_tmp"/*.o -o "$house_tmp/walk" ${OPENCL_LIBS:--lOpenCL} \
-  ${LIBDW_LIBS-} -ldl
+# shellcheck disable=SC2046,SC2086 # lists of words
+$CC -std=gnu11 -O0 -gdwarf-4 -finstrument-functions -no-pie -pthread \
+  -include "$top_builddir/config.h" -Iinclude -I"$top_builddir/include" -Ilib \
+  ${OPENCL_CFLAGS:--DCL_TARGET_OPENCL_VERSION=300} -DCL_USE_DEPRECATED_OPENCL_1_2_APIS \
+  $(find lib -name '*.c' ! -name "$not_built") tests/support/walk.c -o "$house_tmp/walk" \
+  ${OPENCL_LIBS:--lOpenCL} ${LIBDW_LIBS-} -ldl
 "$house_tmp/walk" >"$house_tmp/calls"
 sed -n 's/^[0-9]* \(0x.*\)/\1/p' "$house_tmp/calls" | addr2line -f -e "$house_tmp/walk" |
   sed -e "s,$PWD/,,; s,:[0-9?].*,," -e "s,$top_builddir/,," | paste -s -d '\t\n' \
