@@ -19,6 +19,7 @@ version=$(sed -n 's/^#define CUDA_VERSION  *//p' "$cuda/cuda.h")
 # shellcheck disable=SC2086 # the compiler is a list of words
 $CC -std=gnu11 -Wall -Wextra -Werror -isystem "$cuda" -I"$top_srcdir/lib" \
   -I"$top_srcdir/tests/fakecuda" -I"$top_srcdir/include" -I"$top_builddir/include" \
-  -o "$house_tmp/compare" "$top_srcdir/tests/support/cuda_header.c" && "$house_tmp/compare" ||
+  -o "$house_tmp/compare" "$top_srcdir/tests/support/cuda_header.c" ||
   fail "the declarations are not those of $cuda/cuda.h"
+"$house_tmp/compare" || fail "some functions are not those of $cuda/cudaTypedefs.h"
 echo "all declarations are those of CUDA $version in $cuda"
