@@ -24,10 +24,8 @@ for kind in old driver; do
 #ifdef old
 const char clpt_drivers[] = "/etc/OpenCL/vendors";
 #endif
-int clGetPlatformIDs(unsigned room, void **platforms, unsigned *count);
 int clGetPlatformIDs(unsigned room, void **platforms, unsigned *count)
 {
-  (void)room, (void)platforms;
   *count = 77;
   return 0;
 }
@@ -119,7 +117,6 @@ clpool 4 run ./opens old/libOpenCL-huge.so
 # Another auditor sees the program, and its children.
 compile other.so -shared -fPIC <<'END'
 #include <fcntl.h>
-unsigned la_version(unsigned version);
 unsigned la_version(unsigned version)
 {
   return creat("seen", 0666) < 0 ? 0 : version;

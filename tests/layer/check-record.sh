@@ -172,7 +172,6 @@ exec 9>>file.csv
 flock 9
 refuses 9>&-
 [ "$(cat 'a%p/run.csv')" = kept ] || fail "a file was emptied that is not recorded to"
-clpool 1 replay none.csv
 
 # Layers that are set stay, behind it; what else a program inherits is as it was.
 with='OPENCL_LAYERS=one.so:two.so CLPOOL_TRACE=its.csv'

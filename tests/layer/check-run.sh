@@ -7,8 +7,6 @@ command=run layer=layer
 # shellcheck source=layer.sh
 . "$top_srcdir/tests/layer/layer.sh"
 
-# --- The same as without
-
 same '' threads
 says ''
 # The variables of a program's own pools are nothing to the layer. `tests/layer/program calls N 1 0`
