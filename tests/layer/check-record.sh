@@ -73,7 +73,7 @@ wait "$!" || code=$?
 
 # --- Stacks
 
-# folds [STACK...]: the stacks at the peak sum up to it, and these are there, where lines have names.
+# folds [STACK...]: the stacks at the peak, among which these are, sum up to it.
 folds() {
   "$clpool" report run.csv --folded=folded --json >report.json 2>err || fail "a report: $(cat err)"
   sum=$(awk '{ sum += $NF } END { print sum }' folded)
