@@ -55,7 +55,8 @@ $(linked_tests): private LDFLAGS += $(TESTS_LDFLAGS) \
 	@:
 tests/fakecuda/.libs/libfakecuda.so: tests/fakecuda/libfakecuda.la
 	@:
-EXTRA_DIST += tests/support/link.sh tests/layer/layer.sh tests/layer/check-suites.sh
+EXTRA_DIST += tests/support/link.sh tests/layer/layer.sh tests/layer/check-suites.sh \
+	tests/layer/refusals.txt
 
 # --- What tests share -----------------------------------------------------------------------------
 
