@@ -54,10 +54,9 @@ def clpool(line, code=0, error="", stdin=b"", environment={}, **more):
                           stderr=subprocess.PIPE, **{"stdout": subprocess.PIPE, **more})
     said = done.stderr.decode(errors="replace")
     require(done.returncode == code, "clpool", *words, "ends with", done.returncode, said)
-    if not callable(error):
-        name = "clpool " + words[0] if words and words[0] in COMMANDS else "clpool"
-        wanted = f"{name}: {error}\n" if error else ""
-    require(error(said) if callable(error) else said == wanted, "clpool", *words, "says:", said)
+    name = "clpool " + words[0] if words and words[0] in COMMANDS else "clpool"
+    require(error(said) if callable(error) else said == (error and f"{name}: {error}\n"),
+            "clpool", *words, "says:", said)
     return (done.stdout or b"").decode()
 
 
@@ -97,3 +96,10 @@ long = gzip.open("resnet.csv.gz").read()
 write("short.csv", b"".join(long.splitlines(True)[:2001]))
 write("plain.csv", HEADER + row("allocate", "0x1", 5) + row("free", "0x1", 5))
 write("none.csv", "Action,Pointer,Size\nallocate,(nil),0\n")
+
+# Environments without drivers; {} where the loader of OpenCL finds some all the same.
+NO_CUDA = {"CLPOOL_CUDA_LIBRARY": "/no/such/driver.so"}
+NO_CUDA_SAYS = "there is no CUDA driver: /no/such/driver.so: "
+NO_OPENCL = {"OCL_ICD_VENDORS": f"{SOURCE}/tests/tools/"}
+if "OpenCL: none: there is no OpenCL driver" not in clpool("info", environment=NO_OPENCL):
+    NO_OPENCL = {}
