@@ -103,7 +103,7 @@ def check_counters(told):
         require(found == told[key], key, "is", found, "in the counters, not", told[key])
 
 
-def page_of(words):
+def page_of(*words):
     """Makes a page and counters; what JSON tells, and the page."""
     told = figures(["report", *words, "-o", "page.html", "--perfetto=counters.json"])
     check_counters(told)
@@ -114,86 +114,44 @@ def page_of(words):
 
 other = {"ns_per_operation", "device", "pooled", "passes", "scale", "first_failure_event"}
 for options in "", "--leading-bits=1", "--limit=2G", "--arena=0.1 --leading-bits=6 --limit=3.3G":
-    told, page = page_of(["short.csv", *options.split()])
+    told, _ = page_of("short.csv", *options.split())
     for key, value in figures(f"replay short.csv {options}").items():
         require(key in other or told[key] == value, options, key, "is", told.get(key), "not", value)
-says(page, ">The program had at most ")
-page = clpool("report short.csv -o - --limit=2G")
-require(page.count("limit 2.00 GiB") == 1, "the limit is not drawn once")
-says(page, "without <b>180</b> of its 1,430 allocations, which were refused. A pool",
-     "Next: raise the limit, or let <code>clpool tune ")
 page = clpool("report short.csv -o -")
 require(page == clpool("report short.csv -o - --leading-bits=4"), "-o - writes another page")
 piped = clpool("report - -o -", stdin=Path("short.csv").read_bytes())
 require(piped.replace("standard input", "short.csv").replace("tune -", "tune short.csv") == page,
         "standard input gives another page")
 
-# --- Small traces: options, what the page says of them, and what it does not
+# --- Small traces: what pages say of them, and JSON
 
-STACKS = "Action,Pointer,Size,Stack\n#frame 1 0 "
-OF_STACKS = STACKS + "/x/<app>.py:10:<module>\n#frame 2 1 /x/<app>.py:6:load\n" \
-    "allocate,0x1,1000,2\n#frame 3 1 /x/<app>.py:7:step\n#frame 4 3 inner\nallocate,0x2,500,4\n" \
-    "allocate,0x3,200,3\nfree,0x2,500,0\nfree,0x3,200,0\nallocate,0x4,150,4\nfree,0x4,150,0\n"
-POOLS = "Action,Pointer,Size,Pool\nallocate,0x1,1000,weights\nallocate,0x2,3000," \
-    '"<b> & ""c"", d"\nfree,0x1,1000,weights\nallocate,0x1,10,\nallocate,0x3,900,weights\n'
-KINDS = "Action,Kind,Context,Pointer,Size\nallocate,buffer,1,0x1,1000\n" \
-    "allocate,image,1,0x2,1000\nfree,buffer,1,0x1,1000\nallocate,image,1,0x3,5000\n"
-MIDNIGHT = HEADER + "1,23:59:59.500000,allocate,0x1,1000,0x7\n" \
-    "2,00:00:00.500000,allocate,0x2,5000,0\n1,00:00:00.250000,free,0x1,1000,0x7\n" \
-    "2,00:00:02.000000,free,0x2,5000,0\n"
-ONE = HEADER + row("allocate", "0x1", 1000)
-for trace, options, words, others in (
-        (POOLS, "", [">weights<", ">&lt;b&gt; &amp; &quot;c&quot;, d<", ">pools without a name<",
-                     "3 pools with 4 leading bits take "], ["Memory by kind"]),
-        (KINDS, "", [
-            ">context 0x1</th><td>buffer</td>", ">context 0x1</th><td>image</td>",
-            ">buffer</th><td>1</td><td>1000 bytes</td><td>0 bytes</td><td>0 bytes</td>",
-            ">image</th><td>2</td><td>5.86 KiB</td><td>5.86 KiB</td><td>5.86 KiB</td>"], []),
-        (HEADER + row("allocate", "(nil)", 0), "", ["No memory was allocated"], []),
-        (ONE, "--limit=10", ["No memory was allocated. The pool refused 1 allocation.<"], []),
-        (HEADER + row("allocate", "0x1", 1048575), "--leading-bits=16", ["1.00 MiB"], ["1024.00"]),
-        (ONE + row("free", "0x1", 1000) + row("allocate", "0x2", 2097000),
-         "--limit=2097500 --leading-bits=16", ["At event 3 the pool had 2.00 MiB, in 1 bin."], []),
-        (MIDNIGHT, "", ["4 events in 2.5 s"], []),
-        (ONE, "", ["<code>clpool record --stacks</code>"], []),
-        (OF_STACKS, "", [
-            "<b>58.8 %</b> of what was in use came from <code>&lt;app&gt;.py:6:load</code>",
-            "in use at the peak", "in use at the end", "allocated in all",
-            "data-in='/x/'>step &lt;app&gt;.py:7</b>", "data-b='650' data-in=''>inner</b>"], []),
-        (STACKS + "a.py:1:f\n#frame 2 0 b.py:2:g\nallocate,0x1,500,1\nallocate,0x2,500,2\n", "",
-         ["<b>50.0 %</b> of what was in use came from <code>a.py:1:f</code>"], [])):
-    # Names that HTML must escape: markup, quotes, control characters, UTF-8 and what is none.
-    name = os.fsdecode(b"a<b>&\"'\1\xc3\xa4\xff\xef\xbf\xbe\xef\xbf\xbf\xef\xbf\xbd.csv")
-    write(name, trace)
-    told, page = page_of([name, *options.split()])
-    shown = "a&lt;b&gt;&amp;&quot;&#39;&#xfffd;\xe4&#xfffd;&#xfffd;&#xfffd;\ufffd.csv"
-    says(page, shown, *words)
-    lacks(page, *others)
-    if trace == POOLS:
-        of = [pool for pool in told["by_pool"] if pool["name"] == '<b> & "c", d']
-        require(of[0]["peak_active_bytes"] == 3000 and of[0]["kind"] is None, told["by_pool"])
-    if trace == MIDNIGHT: # whose last row but one is late
-        require(told["seconds"] == 2.5, told["seconds"])
-    if trace == OF_STACKS:
-        require(["inner", "/x/<app>.py:7:step", "/x/<app>.py:10:<module>"] in [
-            group["from"] for group in told["largest"]], told["largest"])
-        shutil.copy("page.html", "stacks.html")
-    os.remove(name)
-write("stacks.csv", OF_STACKS)
+check_outputs("report", lambda line: page_of(*line.split()[1:])[1])
+pools = {pool["name"]: pool for pool in figures("report pools.csv")["by_pool"]}
+require(pools['<b>&"c", d']["peak_active_bytes"] == 3000, pools)
+require(figures("report midnight.csv")["seconds"] == 2.5, "a late row, or midnight, takes time")
+# Names that HTML must escape: markup, quotes, control characters, UTF-8 and what is none.
+name = os.fsdecode(b"a<b>&\"'\1\xc3\xa4\xff\xef\xbf\xbe\xef\xbf\xbf\xef\xbf\xbd.csv")
+shutil.copy("stacks.csv", name)
+told, page = page_of(name)
+says(page, "a&lt;b&gt;&amp;&quot;&#39;&#xfffd;\xe4&#xfffd;&#xfffd;&#xfffd;\ufffd.csv")
+require(["inner", "/x/<app>.py:7:step", "/x/<app>.py:10:<module>"] in [
+    group["from"] for group in told["largest"]], told["largest"])
+os.rename("page.html", "stacks.html")
 require(clpool("report stacks.csv --folded=-") ==
         "/x/<app>.py:10:<module>;/x/<app>.py:6:load 1000\n"
         "/x/<app>.py:10:<module>;/x/<app>.py:7:step 200\n"
         "/x/<app>.py:10:<module>;/x/<app>.py:7:step;inner 500\n", "--folded")
 os.mkfifo("pipe") # an object that is no file would be waited for
-write("pipe.csv", f"{STACKS}{folder}/pipe+0x1f\nallocate,0x1,5,1\n")
+stacks = f"Action,Pointer,Size,Stack\n#frame 1 0 {folder}/pipe+0x1f\n"
+write("pipe.csv", stacks + "allocate,0x1,5,1\n")
 require(clpool("report pipe.csv --folded=-") == "pipe+0x1f 5\n", "a pipe has lines")
-write("cut.csv", STACKS)
+write("cut.csv", stacks[:-1])
 clpool("report cut.csv --json", 1, lambda said: "line 2, the last one, has no end" in said)
 
 # A long trace is thinned: the counters of ten million events would fill a disk.
 write("long.csv", "Action,Pointer,Size\n" + "".join(
     f"allocate,0x1,{i}\nfree,0x1,{i}\n" for i in range(100000)))
-page_of(["long.csv"])
+page_of("long.csv")
 require(Path("counters.json").read_text().count("\n") < 70000, "there are as many counters")
 
 # --- Files appear whole or not at all
