@@ -35,14 +35,18 @@ def choices(line):
         yield "".join(chosen), chosen[1::2] or [""]
 
 
-table = (SOURCE / "tests/tools/refusals.txt").read_text().splitlines()
-if not os.access("secret.csv", os.R_OK):
-    table.append("READ secret.csv | 2 | secret.csv: Permission denied")
+info = figures("info")
+cases = {"unreadable": not os.access("secret.csv", os.R_OK), "no-driver": NO_OPENCL,
+         "no-opencl": not info["opencl"], "opencl": info["opencl"], "cuda": FAKE_CUDA.exists(),
+         "device": any(platform["devices"] for platform in info["platforms"])}
+table = re.findall(r"^(?:\?(\S*) )?([^#\n].*|) \| (\d) \| (.*)", (
+    SOURCE / "tests/tools/refusals.txt").read_text(), re.M)
 refused = 0
-for words, code, message in (line.split(" | ") for line in table if line and line[0] != "#"):
-    for words, chosen in choices(words):
+for case, words, code, message in table:
+    for words, chosen in choices(words) if cases.get(case, True) else ():
         said = message.replace("{command}", words.split(" ")[0]).replace("{value}", chosen[-1])
-        require(clpool(words, int(code), said) == "", words, "has output")
+        require(clpool(words, int(code), said, environment=NO_OPENCL if case == "no-driver" else {})
+                == "", words, "has output")
         refused += 1
 require(refused > 200, "too few refusals:", refused)
 for words, _ in choices(READ):
@@ -79,7 +83,6 @@ for command in COMMANDS:
     says(clpool("--help"), f"  {command} ")
     says(clpool(f"help {command}"), f"Usage: clpool {command}", "Examples:")
     require(clpool(f"help {command}") == clpool(f"{command} -h"), "help", command)
-info = figures("info")
 lacks(clpool("info"), "(null)")
 
 # --- Replays: the figures of each, and what is said.
@@ -141,18 +144,9 @@ for name in info["allocators"]:
 
 # --- Devices
 
-for name in ("cl-deferred", "cl-immediate", "cl-svm") if not info["opencl"] else ():
-    clpool(f"replay short.csv --allocator={name}", 2,
-           f"the allocator {name} is missing: this clpool was built without OpenCL")
-if '"driver":' in clpool("info --json"):
+if cases["device"]:
     figures("replay short.csv --allocator=cl-deferred --scale=auto --compare --device=0.0",
             error=lambda said: said.startswith("clpool replay: warning: "))
-    for device in "99.0", "0.99", "0.", "1.2.3", "99999999999999999999.0":
-        clpool(f"replay short.csv --allocator=cl-immediate --device={device}", 2,
-               f'there is no OpenCL device "{device}" (see clpool info)')
-if NO_OPENCL:
-    clpool("replay short.csv --allocator=cl-immediate", 1,
-           "there is no OpenCL driver on this machine", environment=NO_OPENCL)
 says(clpool("info", environment=NO_CUDA), "CUDA: none: " + NO_CUDA_SAYS)
 says(figures("info", environment=NO_CUDA)["cuda"]["missing"], NO_CUDA_SAYS)
 clpool("replay short.csv --allocator=cuda-async", 1, lambda said: NO_CUDA_SAYS in said,
