@@ -9,17 +9,6 @@ import xml.etree.ElementTree as xml
 from program import *
 
 
-def check_flame(flame):
-    """Boxes are inside of their callers, which come first."""
-    boxes = []
-    for box in flame.iter("b"):
-        x, width, row = map(float, re.findall(r"--[xwy]:([0-9.]+)", box.get("style")))
-        boxes.append((x, x + width, row))
-        callers = [it for it in boxes if it[2] == row - 1 and it[0] - 1e-4 <= x and
-                   x + width <= it[1] + 1e-4]
-        require(box.text and (row == 0 or len(callers) == 1), box.text, "is called by", callers)
-
-
 def check_figures(page, ids, told):
     """The page says the figures of the JSON, and its chart reaches the peaks."""
     words = {"yes": 1, "no": 0, "none": None}
@@ -54,12 +43,17 @@ def check_figures(page, ids, told):
     require(len(rows) == len(sizes) + 1, "the table of the largest has other rows")
     flames = [it for it in page.iter("div") if "flame" in it.get("class", "").split()]
     require(len(flames) == 3 * has_stacks, "flame graphs")
-    for flame in flames:
-        check_flame(flame)
+    for flame in flames: # whose boxes are inside of their callers, which come first
+        boxes = []
+        for box in flame.iter("b"):
+            x, width, row = map(float, re.findall(r"--[xwy]:([0-9.]+)", box.get("style")))
+            boxes.append((x - 1e-4, x + width + 1e-4, row))
+            callers = [it for it in boxes if it[0] <= x and x + width <= it[1] and it[2] == row - 1]
+            require(row == 0 or len(callers) == 1, box.text, "is called by", callers)
 
 
 def is_sound(name, told=None):
-    """A page is well-formed XML, refers to nothing outside, and can be used without a mouse."""
+    """A page is well-formed XML and refers to nothing outside."""
     text = Path(name).read_text()
     require(text.startswith("<!DOCTYPE html>\n") and text.endswith("</html>\n"), name, "is no HTML")
     found = re.search(r"https?:|src=|href=|@import|url\(", text, re.I)
@@ -69,10 +63,6 @@ def is_sound(name, told=None):
     ids = [element.get("id") for element in page.iter() if element.get("id")]
     require(len(ids) == len(set(ids)), "the same id twice:", ids)
     require(not [it for it in page.iter("path") if re.search("nan|inf", it.get("d"), re.I)], name)
-    for it in page.iter():
-        wanted = {"plot": {"role": "img"}, "wide": {"tabindex": "0"}}.get(it.get("class"))
-        require(not wanted or it.get("aria-label") and wanted.items() <= it.attrib.items(),
-                "this is for mice alone:", it.attrib)
     if told and told["peak_active_bytes"]:
         check_figures(page, ids, told)
     return text
@@ -86,19 +76,16 @@ def check_counters(told):
     times = [event["ts"] for event in events]
     require(times == sorted(times), "time goes back")
     require(abs((times or [0])[-1] / 1e6 - told["seconds"]) < 1e-6, "the last event is late")
-    seen = {}
+    seen = {"active": [0], "bytes": [0], "hits": [0], "misses": [0], "count": []}
     for event in events:
         for series, value in event["args"].items():
-            require(isinstance(value, int) and value >= 0, event)
-            seen.setdefault((event["ph"], event["name"], series), []).append(value)
+            seen.setdefault(series, []).append(value)
         if event["name"] == "memory":
             memory = sum(event["args"].values())
         require(event["name"] != "managed" or event["args"]["bytes"] == memory, "no sum:", event)
-    refused = sum(value for (kind, *_), values in seen.items() if kind == "i" for value in values)
-    for found, key in (max(seen.get(("C", "memory", "active"), [0])), "peak_active_bytes"), \
-            (max(seen.get(("C", "managed", "bytes"), [0])), "peak_managed_bytes"), \
-            (seen.get(("C", "allocations", "hits"), [0])[-1], "hits"), \
-            (seen.get(("C", "allocations", "misses"), [0])[-1], "misses"), (refused, "failures"):
+    for found, key in (max(seen["active"]), "peak_active_bytes"), \
+            (max(seen["bytes"]), "peak_managed_bytes"), (sum(seen["count"]), "failures"), \
+            (seen["hits"][-1], "hits"), (seen["misses"][-1], "misses"):
         require(found == told[key], key, "is", found, "in the counters, not", told[key])
 
 
@@ -225,8 +212,7 @@ def browse(page, script, wanted):
     require(found and re.fullmatch(wanted, found[1]), page, "has", found)
 
 
-# What is told of the middle of the chart to a mouse, then to a finger that is gone; after three
-# steps by key.
+# What is told of the middle of the chart to a mouse, without one, and after three steps by key.
 CHART = """
     const plot = document.querySelector('svg.plot'), box = plot.getBoundingClientRect();
     const at = {clientX: box.left + box.width * 0.52, clientY: box.top + box.height / 2};
@@ -234,15 +220,9 @@ CHART = """
     const note = () => found.push(tip.hidden ? 'none' : tip.textContent);
     plot.dispatchEvent(new PointerEvent('pointermove', at)); note();
     plot.dispatchEvent(new PointerEvent('pointerleave', {pointerType: 'mouse'})); note();
-    for (const name of ['pointerdown', 'pointerleave'])
-      plot.dispatchEvent(new PointerEvent(name, {...at, pointerType: 'touch'}));
-    note();
     document.querySelector('.wide').focus();
     for (const i of [0, 1, 2]) press('ArrowRight');
     note();"""
-TOLD = "Events 8,659 to 8,676\nAfter 1\\.\\d* s\nIn use: [\\d.]* GiB to [\\d.]* GiB\n" \
-    "Held: [\\d.]* GiB\nIn the pool: 14\\.\\d* GiB\nHits: \\d* of \\d*"
-
 # The per cents of a flame graph's width that three boxes have: at first, with one that was clicked
 # at, with one that was gone to by key, and in other views.
 FLAMES = """
@@ -254,16 +234,17 @@ FLAMES = """
     const note = () => found.push(['all', 'load', 'step'].map(part).join(' '));
     note();
     box('load').click(); note();
-    box('load').focus(); press('Escape'); note();
-    box('all').focus();
+    box('load').focus(); press('Escape'); box('all').focus(); note();
     for (const key of ['ArrowDown', 'ArrowDown', 'ArrowRight', 'Enter']) press(key);
     note();
-    press('Escape'); note();
+    press('Escape');
     for (const view of ['all', 'end']) {
       document.querySelector(`[for=view-${view}]`).click(); note(); }"""
 if browser:
     clpool("report resnet.csv.gz -o page.html")
-    browse("page.html", CHART, f"{TOLD},none,{TOLD},Events 8,713 to 8,730\n[^\"]*")
+    browse("page.html", CHART, "Events 8,659 to 8,676\nAfter 1\\.\\d* s\nIn use: [\\d.]* GiB to "
+           "[\\d.]* GiB\nHeld: [\\d.]* GiB\nIn the pool: 14\\.\\d* GiB\nHits: \\d* of \\d*,none,"
+           "Events [^\"]*")
     browse("stacks.html", FLAMES,
-           "100 59 41,100 100 0,100 59 41,100 0 100,100 59 41,100 54 46,100 100 0")
+           "100 59 41,100 100 0,100 59 41,100 0 100,100 54 46,100 100 0")
 print("looked at in", browser)

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: MIT
 """clpool: what it refuses, which is a table; what it replays, and prints of that."""
-import fcntl
 import glob
 import itertools
 import re
 import resource
-import struct
-import termios
 
 from program import *
 
@@ -90,15 +87,11 @@ lacks(clpool("info"), "(null)")
 check_outputs("replay")
 
 
-def without_own(told):
+def steady(line, told=None, **more):
     """The figures that do not differ from run to run."""
     own = "ns_per_operation", "trace", "allocator", "device", "peak_reserved_bytes"
-    return {key: without_own(value) if isinstance(value, dict) else value
-            for key, value in told.items() if key not in own}
-
-
-def steady(line, **more):
-    return without_own(figures("replay " + line, **more))
+    return {key: steady("", value) if isinstance(value, dict) else value for key, value in (
+        told or figures("replay " + line, **more)).items() if key not in own}
 
 
 # A file that is compressed or from a pipe is the same, whatever reads it several times; what says
@@ -110,9 +103,8 @@ for line in "", "--compare", "--scale=auto", "--passes=2":
             line, "on a pipe")
 says(clpool("replay short.csv --limit=1", 1, "short.csv: every allocation was refused"),
      "allocations refused")
-for limit, code, words in ("lots", 2, "CLPOOL_MEMORY_LIMIT"), ("40%", 1, 'LIMIT is "40%"'), \
-        ("", 2, 'CLPOOL_MEMORY_LIMIT is ""'), ("0.5", 2, '50%'):
-    clpool("replay short.csv", code, lambda said: words in said,
+for limit, code in ("lots", 2), ("40%", 1), ("", 2), ("0.5", 2):
+    clpool("replay short.csv", code, lambda said: f'CLPOOL_MEMORY_LIMIT is "{limit}"' in said,
            environment={"CLPOOL_MEMORY_LIMIT": limit})
 require(steady("huge.csv", environment={"CLPOOL_MEMORY_LIMIT": "1K"})["limit"] == 1024, "no limit")
 
@@ -135,12 +127,10 @@ for name in info["allocators"]:
     line = f"replay short.csv --scale=0.001 --json --allocator={name}"
     done = subprocess.run([CLPOOL, *line.split()], text=True, capture_output=True)
     require(reason.search(done.stderr) or json.loads(done.stdout)["allocator"] == name and
-            without_own(json.loads(done.stdout)) == scaled, name, done)
-    texts = [clpool("info")]
+            steady("", json.loads(done.stdout)) == scaled, name, done)
     for command in ("replay",) if name == "simulated" else ("replay", "tune", "bench"):
-        texts += [clpool(command + " --help"), (SOURCE / f"doc/clpool-{command}.1").read_text()]
-    for text in texts:
-        require(re.search(rf"(?<![\w-]){name}(?![\w-])", text.replace("\\-", "-")), name, text)
+        for text in clpool(command + " -h"), (SOURCE / f"doc/clpool-{command}.1").read_text():
+            require(re.search(rf"(?<![\w-]){name}\b", text.replace("\\-", "-")), name, command)
 
 # --- Devices
 
@@ -152,8 +142,7 @@ says(figures("info", environment=NO_CUDA)["cuda"]["missing"], NO_CUDA_SAYS)
 clpool("replay short.csv --allocator=cuda-async", 1, lambda said: NO_CUDA_SAYS in said,
        environment=NO_CUDA)
 text = clpool("info", environment={"POCL_CACHE_DIR": "/dev/null/pocl"})
-if "Portable Computing Language" in text and "  no devices" in text:
-    says(text, "  no devices (PoCL has none without ", ": POCL_CACHE_DIR)\n")
+require("  no devices" not in text or "  no devices (PoCL has none without " in text, text)
 if FAKE_CUDA.exists():
     line = "replay short.csv --scale=0.001 --allocator=cuda-async "
     says(clpool("info"), "  device 1: ", "    memory pools          yes")
@@ -182,23 +171,22 @@ done = subprocess.run(["sh", "-c", slow], capture_output=True, text=True)
 require(done.returncode == 0 and done.stderr == "", "a progress bar in a file:", done.stderr)
 for columns, words in (80, "1 operations: replay with a pool"), (20, "\r1 operations: repla\33"):
     terminal, end = os.openpty()
-    fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    done = subprocess.run(["sh", "-c", slow], stderr=end)
-    text = os.read(terminal, 10000).decode()
-    require(done.returncode == 0 and words in text and text.endswith("\r\33[K"), "progress:", text)
+    subprocess.run(["sh", "-c", f"stty cols {columns} <&2; {slow}"], stderr=end, check=True)
+    os.close(end)
+    text = ""
+    while not text.endswith("\r\33[K"): # or else the end of the terminal is an error
+        text += os.read(terminal, 10000).decode()
+    require(words in text, "progress:", repr(text))
 
 # --- What the guides say that clpool tune prints of the traces that come with clpool, it prints.
 
 os.symlink(SOURCE / "examples", "examples")
-compared = 0
 for guide in "tuning", "many-ranks":
-    text = (SOURCE / f"doc/{guide}.md").read_text()
-    command = re.compile(r"^\$ clpool (tune examples/data/.*)\n((?:(?!\$ |```).*\n)*)", re.M)
-    for line, wanted in command.findall(text):
+    printed = re.findall(r"^\$ clpool (tune examples/data/.*)\n((?:(?!\$ |```).*\n)*)", (
+        SOURCE / f"doc/{guide}.md").read_text(), re.M)
+    require(any(wanted for _, wanted in printed), guide, "has no output")
+    for line, wanted in printed:
         words = [name for word in line.split() for name in sorted(glob.glob(word)) or [word]]
-        found = clpool(words)
-        require(wanted in ("", found), guide, line, "prints", found)
-        compared += wanted != ""
-require(compared >= 2, "too few outputs are in the guides")
+        require(wanted in ("", clpool(words)), guide, line, "prints", clpool(words))
 require(Path("tuning.svg").read_text() == (SOURCE / "doc/tuning.svg").read_text(), "doc/tuning.svg")
-print(refused, "refusals,", len(info["allocators"]), "allocators,", compared, "outputs of guides")
+print(refused, "refusals,", len(info["allocators"]), "allocators")
