@@ -71,15 +71,13 @@ for command, (name, option, words, frees) in itertools.product(("replay", "repor
                     error=words.replace(name, "standard input"))
     require(command == "tune" or told["frees"] == piped["frees"] == frees, command, name, told)
 
-# --- Help and info
+# --- Help, of whose options check-docs.py knows, and info
 
 require(re.fullmatch(r"clpool \d+\.\d+\.\d+\n", clpool("--version")), "--version")
 for words in "help", "help -h", "-h":
     require(clpool(words) == clpool("--help"), words, "is not the help")
 for command in COMMANDS:
     says(clpool("--help"), f"  {command} ")
-    says(clpool(f"help {command}"), f"Usage: clpool {command}", "Examples:")
-    require(clpool(f"help {command}") == clpool(f"{command} -h"), "help", command)
 lacks(clpool("info"), "(null)")
 
 # --- Replays: the figures of each, and what is said.

@@ -124,8 +124,8 @@ for options, on_arena in ("--time=0", 0), ("--time=1000000000", 1), ("--cost=./a
            "-Wno-unused-but-set-variable", f"-I{SOURCE}/include", f"-I{BUILD}/include", "-o",
            "program", "program.c", library, f"-Wl,-rpath,{library.parent}")
     made = output("./program", env={**os.environ, "CLPOOL_ARENA": "1"})
-    require(made == output("sh", "-c", line.strip() + " -"), "C makes a pool of", made, told["text"])
-    require(made.endswith(str(on_arena)), "another arena:", made)
+    wanted = output("sh", "-c", line.strip() + " -")
+    require(made == wanted and made.endswith(str(on_arena)), "the C makes", made, "not", wanted)
 
 # --- The picture: points and labels within it, and no label on another.
 
@@ -153,9 +153,8 @@ for trace in "short.csv", "1000.csv", "recorded.csv":
         on = [it for it in texts[:i]
               if left < it[3] and it[1] < right and top < it[4] and it[2] < bottom]
         require(not on, text, "is on", on)
-    circles = root.findall(f"{SVG}circle")
-    require(circles and all(0 < float(it.get("cx")) < WIDTH and 0 < float(it.get("cy")) < HEIGHT
-                            for it in circles), "no points are within the picture")
+    points = [(float(it.get("cx")), float(it.get("cy"))) for it in root.findall(f"{SVG}circle")]
+    require(points and all(0 < x < WIDTH and 0 < y < HEIGHT for x, y in points), "points:", points)
 os.symlink("/dev/full", "full.svg")
 clpool("tune two.csv --plot=full.svg", 1, "cannot write to full.svg: No space left on device")
 for line in "none.csv", "two.csv --limit=10":

@@ -28,8 +28,8 @@ def require(condition, *words):
         sys.exit(" ".join(map(str, words)))
 
 
-def row(action, pointer, size, more=""):
-    return f"1,00:00:00.000000,{action},{pointer},{size},0{more}\n"
+def row(action, pointer, size):
+    return f"1,00:00:00.000000,{action},{pointer},{size},0\n"
 
 
 def pairs(count):
@@ -92,8 +92,7 @@ folder = tempfile.mkdtemp()
 atexit.register(shutil.rmtree, folder, True)
 os.chdir(folder)
 os.symlink(SOURCE / "examples/data/resnet50_train.csv.gz", "resnet.csv.gz")
-long = gzip.open("resnet.csv.gz").read()
-write("short.csv", b"".join(long.splitlines(True)[:2001]))
+write("short.csv", b"".join(gzip.open("resnet.csv.gz").readlines()[:2001]))
 for part in (SOURCE / "tests/tools/traces.txt").read_text().split("== ")[1:]:
     write(*part.split("\n", 1))
 
