@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""clpool tune: the same traces give the same bytes; too short traces, several traces, limits, costs,
-names; that the lines of C, Python and the environment work as they are printed; the picture.
+"""clpool tune: the same traces give the same bytes; too short traces, several traces, limits,
+costs, names; that the lines of C, Python and the environment work as they are printed; the picture.
 tests/trace/test_tune has its figures and the rule by which it recommends."""
 import re
 import resource
