@@ -333,7 +333,7 @@ else
 AM_TESTS_ENVIRONMENT += clp_tool=no; export clp_tool;
 endif
 EXTRA_DIST += tests/tools/outputs.txt tests/tools/program.py tests/tools/refusals.txt \
-	tests/tools/report_page.py tests/trace/short_loop.csv.gz
+	tests/tools/traces.txt tests/trace/short_loop.csv.gz
 if SANITIZED
 AM_TESTS_ENVIRONMENT += clp_sanitized=yes; export clp_sanitized;
 endif
