@@ -90,7 +90,9 @@ OWN clpt_chance chance;
 OWN cl_context context;
 OWN cl_command_queue queues[2];
 OWN cl_kernel kernel;
-OWN cl_event past_event, gate;           /* NULL: it is open */
+OWN cl_event past_event, gate; /* NULL: it is open */
+OWN cl_event ends[CALLS];      /* late: of queues that were replaced */
+OWN unsigned end_count;
 OWN thing things[SLOTS + 1];             /* the last one is never used: its handle is NULL */
 OWN unsigned char (*hosts)[ROOM], *host; /* of each call, and of this one */
 static alignas(4096) unsigned char backing[SLOTS][MOST + 200];
@@ -506,9 +508,11 @@ static void turn_gate(void)
 static void replace_queue(void)
 {
   const size_t which = below(2);
-  require(!is_late || !clReleaseCommandQueue(queues[which]));
-  if (is_late)
-    queues[which] = open_queue(context, which * CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+  if (!is_late)
+    return;
+  require(!clEnqueueMarkerWithWaitList(queues[which], 0, NULL, &ends[end_count++]) &&
+          !clReleaseCommandQueue(queues[which]));
+  queues[which] = open_queue(context, which * CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
 }
 
 /* --- maps and queries --- */
@@ -644,6 +648,10 @@ static void run(unsigned seed)
       release_one(it);
   memset(things, 0, sizeof(things));
   require(!clFinish(queues[0]) && !clFinish(queues[1]) && !clReleaseEvent(past_event));
+  while (end_count > 0) {
+    require(!clWaitForEvents(1, &ends[--end_count]));
+    require(!clReleaseEvent(ends[end_count]));
+  }
   for (unsigned i = 0; is_late && i < CALLS; i++)
     print_hash(i);
   print("\n");
