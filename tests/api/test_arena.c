@@ -285,6 +285,18 @@ START_TEST(a_thread_waits_for_the_segments_of_others)
 }
 END_TEST
 
+START_TEST(an_arena_is_as_large_as_its_device)
+{
+  clpt_arena_device.ops.device_bytes = 10 * UNIT;
+  clpt_arena_start(NULL);
+  clp_pool *pool = clpt_pool(clpt_arena);
+  clpt_ok(clp_pool_set_limit_fraction(pool, 0.5));
+  ck_assert_uint_eq(clp_pool_get_limit(pool), 5 * UNIT);
+  clp_pool_release(pool);
+  clpt_arena_end();
+}
+END_TEST
+
 CLPT_MAIN("arena", clpt_run)
 {
   TCase *tests = clpt_case(suite, "arena");
@@ -292,6 +304,7 @@ CLPT_MAIN("arena", clpt_run)
   tcase_add_loop_test(tests, each_program, 0, sizeof(programs) / sizeof(programs[0]));
   tcase_add_test(tests, create_fails_without_a_trace);
   tcase_add_test(tests, the_dump);
+  tcase_add_test(tests, an_arena_is_as_large_as_its_device);
   tcase_add_test(tests, what_a_segment_has_is_served_without_a_wait);
   tcase_add_test(tests, no_block_is_small_enough);
   tcase_add_loop_test(tests, a_thread_waits_for_the_segments_of_others, 0, 3);
