@@ -390,23 +390,25 @@ static const struct fit {
   const char *rows;
   size_t device_bytes;
   double scale;
-} fits[] = {{"a1=1000", 0, 1},
-            {"a1=1000", SIZE_MAX, 1},
-            {"a1=1000", 4 * 1023, 1},
-            {"a1=1000", 4 * 1023 - 1, 0.5},
-            {"a1=1000", 2 * 1023, 0.5},
-            {"a1=1000", 2 * 1023 - 1, 0.25},
-            {"a1=1000 f1=1000 a2=2000", 4 * 1023, 0.25},
-            {"a1=1", 1, 0.25},
-            {"a1=1000", 1000, 0.125},
-            {"f1=1", 1000, 0}};
+  unsigned how;
+} fits[] = {{"a1=1000", 0, 1, 0},
+            {"a1=1000", SIZE_MAX, 1, 0},
+            {"a1=1000", 4 * 1023, 1, 0},
+            {"a1=1000", 4 * 1023 - 1, 0.5, 0},
+            {"a1=1000", 2 * 1023, 0.5, 0},
+            {"a1=1000", 2 * 1023 - 1, 0.25, 0},
+            {"a1=1000 f1=1000 a2=2000", 4 * 1023, 0.25, 0},
+            {"a1=1", 1, 0.25, 0},
+            {"a1=1000 f1=1000 a2=2000", 4 * 2048, 1, ON_ARENA}, /* nothing is held there */
+            {"a1=1000", 1000, 0.125, 0},
+            {"f1=1", 1000, 0, 0}};
 
 START_TEST(the_scale_that_fits)
 {
   const struct fit *it = &fits[_i];
   trace_batch_source source = {.reader = clpt_short_trace(it->rows)};
   clp_allocator *allocator = clpt_simulated(it->device_bytes);
-  trace_replay_options options = options_of(0);
+  trace_replay_options options = options_of(it->how);
   double scale = 0;
   if (it->device_bytes == 1000)
     ck_assert_int_eq(setenv("CLPOOL_MEMORY_LIMIT", "40%", 1), 0);
