@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t length)
   for (size_t at = SEED_BYTES; at + CALL_BYTES <= length && program.count < MOST_CALLS;
        at += CALL_BYTES) {
     model_call call = decode(input + at);
-    bool needs_streams = call.verb >= MODEL_write && call.verb <= MODEL_finish_all;
+    bool needs_streams = model_needs_streams(call.verb);
     if (needs_streams && call.stream < 0)
       call.stream = 0;
     if (!is_late)

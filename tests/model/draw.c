@@ -147,8 +147,8 @@ static void draw_verbs(drawing *it)
   bool is_late = it->program->config.device == MODEL_LATE;
   it->verb_sum = 0;
   for (unsigned verb = 0; verb < MODEL_VERB_COUNT; verb++) {
-    bool needs_streams = verb >= MODEL_write && verb <= MODEL_finish_all;
-    bool is_used = (is_late || !needs_streams) && percent(it, verb == MODEL_fail ? 30 : 65);
+    bool is_used = (is_late || !model_needs_streams((model_verb)verb)) &&
+                   percent(it, verb == MODEL_fail ? 30 : 65);
     it->verbs[verb] = is_used ? usual_verbs[verb] : 0;
     it->verb_sum += it->verbs[verb];
   }

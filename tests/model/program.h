@@ -94,6 +94,12 @@ typedef enum model_verb {
       MODEL_VERB_COUNT
 } model_verb;
 
+/** Whether the verb is of programs with streams alone. */
+static inline bool model_needs_streams(model_verb verb)
+{
+  return verb >= MODEL_write && verb <= MODEL_finish_all;
+}
+
 typedef struct model_call {
   model_verb verb;
   unsigned slot, pool;
