@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT
+"""The documentation site, for Sphinx: make site.
+
+The pages are the tree's own files, at the same places below `site/pages`, so that their links hold.
+The other pages are made here: one for each header, example and man page, and for Python."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import urllib.parse
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.util import logging
+
+TREE = pathlib.Path(os.environ['top_srcdir'])
+SITE = pathlib.Path(os.environ['clp_site'])
+PAGES = SITE / 'pages'
+
+project = 'clpool'
+author = 'The clpool developers'
+version = release = os.environ['PACKAGE_VERSION']
+extensions = ['breathe', 'myst_parser', 'sphinx.ext.autodoc']
+highlight_language = 'text'
+smartquotes = False
+myst_heading_anchors = 6
+breathe_projects = {'clpool': str(SITE / 'doxygen/xml')}
+breathe_default_project = 'clpool'
+breathe_domain_by_extension = {'h': 'c', 'hpp': 'cpp'}
+breathe_show_enumvalue_initializer = True
+autodoc_default_options = {'members': True, 'inherited-members': False}
+toc_object_entries_show_parents = 'hide'
+html_theme = 'furo'
+html_title = f'clpool {version}'
+html_copy_source = False
+html_show_copyright = False
+html_css_files = ['site.css']
+html_static_path = ['site.css']
+
+
+# --- Pages ----------------------------------------------------------------------------------------
+
+def write(page, text):
+    path = PAGES / f'{page}.md'
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, 'utf-8')
+
+
+def fence(text, language):
+    return f'````{language}\n{text}\n````\n'
+
+
+def toctree(pages, options=''):
+    return fence(f'{options}\n\n' + '\n'.join(pages), '{toctree}')
+
+
+def read(name):
+    return (TREE / name).read_text('utf-8')
+
+
+def write_guides():
+    """README.md is the first page. A link to what has no page under its own name gets its page's."""
+    for path in [*TREE.glob('*.md'), *TREE.glob('doc/*.md')]:
+        page = path.relative_to(TREE)
+        text = re.sub(
+            r'\]\(([^)\s]+)\)',
+            lambda link: f']({link[1]}.md)'
+            if (PAGES / page.parent / f'{link[1]}.md').exists() else link[0],
+            path.read_text('utf-8'))
+        if page.name == 'README.md':
+            text += '\n' + read('doc/site/contents.md')
+        write('index' if page.name == 'README.md' else page.with_suffix(''), text)
+    for path in [*TREE.glob('doc/*.svg'), *TREE.glob('doc/*.png')]:
+        shutil.copyfile(path, PAGES / path.relative_to(TREE))
+
+
+def write_sources():
+    # Headings become those of the page's second level, and what became of options is a table.
+    news = re.sub('(?m)^=+$', '---', read('NEWS'))
+    news = re.sub(r'(?m)((?:^  [a-z, ]+: --.*\n(?: {20,}.*\n)*)+)', r'\n  ```\n\1  ```\n', news)
+    write('NEWS', f'# News\n\n{news}')
+    environment = re.search(r'\n## Environment\n(.*?)\n## ', read('doc/getting-started.md'), re.S)
+    write('doc/environment', '# Environment variables\n' + environment[1])
+    sources = sorted(path.name for path in TREE.glob('examples/*') if path.suffix in ('.c', '.cc'))
+    for name in sources:
+        write(f'examples/{name}', f'# {name}\n\n' + fence(read(f'examples/{name}'), 'c'))
+    write('examples', '# Examples\n\n' + fence(read('examples/README'), 'text') + '\n'
+          + toctree((f'examples/{name}' for name in sources)))
+    write('COPYING', '# Licence\n\n' + fence(read('COPYING'), 'text'))
+    write('CITATION.cff', '# Citation\n\n' + fence(read('CITATION.cff'), 'yaml'))
+
+
+def write_interfaces():
+    sections = ('briefdescription detaileddescription innernamespace func user-defined typedef enum'
+                ' public-attrib innerclass define')
+    for path in [*TREE.glob('include/clpool/*.h'), TREE / 'include/clpool/version.h']:
+        page = 'include/clpool' if path.name == 'clpool.h' else f'include/clpool/{path.name}'
+        write(page, f'# clpool/{path.name}\n\n' + fence('', '{highlight} c')
+              + fence(f':sections: {sections}', f'{{doxygenfile}} {path.name}'))
+    headers = sorted(path.name for path in PAGES.glob('include/clpool/*.h.md'))
+    with (PAGES / 'include/clpool.md').open('a') as page:
+        page.write(toctree(f'clpool/{name[:-3]}' for name in headers))
+    write('include/clpool/clpool.hpp', '# C++: clpool/clpool.hpp\n\n' + fence('', '{highlight} cpp')
+          + fence('', '{doxygenfile} clpool.hpp'))
+    write('python/clpool', '# Python: clpool\n\n' + fence('.. automodule:: clpool', '{eval-rst}'))
+
+
+def write_man_pages():
+    pages = sorted(TREE.glob('doc/clpool*.[15]'))
+    for path in pages:
+        html = subprocess.check_output(['mandoc', '-T', 'html', '-O', 'fragment', path], text=True)
+        html = re.search(r'<div class="manual-text">(.*)</div>', html, re.S)[1]
+        html = re.sub('</?section.*?>', '', html)
+        html = re.sub(r'<b>(clpool[\w-]*)</b>\(([15])\)', r'<a href="\1.\2.html">\1(\2)</a>', html)
+        html = re.sub(r'<i>doc/([\w-]+)\.md</i>', r'<a href="\1.html">doc/\1.md</a>', html)
+        parts = re.split(r'<h([12]).*?><a.*?>(.*?)</a></h.>', html, flags=re.S)
+        text = f'# {path.stem}({path.suffix[1:]})\n'
+        for level, heading, body in zip(parts[1::3], parts[2::3], parts[3::3]):
+            text += f'\n#{"#" * int(level)} {heading}\n\n' + fence(body, '{raw} html')
+        write(f'doc/{path.name}', text)
+    write('doc/programs', '# Programs\n\n' + toctree(path.name for path in pages))
+
+
+for make_pages in (write_sources, write_interfaces, write_man_pages, write_guides):
+    make_pages()
+
+
+# --- Docstrings -----------------------------------------------------------------------------------
+
+def mark_up(_app, _what, _name, _object, _options, lines):
+    """As reStructuredText: an indented paragraph is code, and "name: text" begins a list's item."""
+    text = re.sub(r'(?m)((?:\A|[^:\n])\n\n)(?= +\S)', r'\1::\n\n', '\n'.join(lines))
+    lines[:] = []
+    in_item = False
+    for line in text.split('\n'):
+        item = re.fullmatch(r'(\w+(?:\([\w, ]+\))?|"\w+"): (.*)', line)
+        if in_item and line and not item and not re.search(r'\.$', lines[-1]):
+            lines.append('  ' + line)
+            continue
+        if item or in_item:
+            lines.append('')
+        lines.append(f'* ``{item[1]}``: {item[2]}' if item else line)
+        in_item = bool(item)
+
+
+def skip_others(_app, _what, _name, member, _skip, _options):
+    return getattr(member, '__module__', None) == 'pyopencl._monkeypatch' or None
+
+
+# --- Links ----------------------------------------------------------------------------------------
+
+UNLINKED = (nodes.reference, nodes.title, nodes.FixedTextElement, nodes.raw, addnodes.desc_signature,
+            addnodes.toctree)
+
+
+def names_of(env):
+    """What has a page or a place on one: interfaces, files, variables of the environment."""
+    names = {name: (page, anchor) for domain in ('c', 'cpp', 'py')
+             for name, _, _, page, anchor, _ in env.domains[domain].get_objects()
+             if re.match('(?i)clp_|clpool[.:]', name)}
+    for page in env.found_docs:
+        name = page.replace('include/', '') + '.md' * page.startswith('doc/')
+        if '/' in name and '.' in name:
+            names[name] = page, ''
+    names['clpool/clpool.h'] = 'include/clpool', ''
+    for name in re.findall('`(CLPOOL_[A-Z_]+)`', (PAGES / 'doc/environment.md').read_text()):
+        names[name] = 'doc/environment', ''
+    return names
+
+
+def link_names(app, doctree, page):
+    """Where a text names one of these, it links it, except in its own description."""
+    names = names_of(app.env)
+    for text in list(doctree.findall(nodes.Text)):
+        own, parent = [], text.parent
+        while parent and not isinstance(parent, UNLINKED):
+            if isinstance(parent, addnodes.desc):
+                own += parent[0]['ids']
+            parent = parent.parent
+        if parent:
+            continue
+        linked = []
+        for part in re.split(r'([\w./:]*\w)', text):
+            target = names.get(part)
+            if not target or target[1] in own or target == (page, ''):
+                linked.append(nodes.Text(part))
+                continue
+            uri = app.builder.get_relative_uri(page, target[0]) + '#' + target[1]
+            linked.append(nodes.reference('', part, refuri=uri.rstrip('#'), internal=True))
+        text.parent.replace(text, linked)
+
+
+def setup(app):
+    app.connect('autodoc-skip-member', skip_others)
+    app.connect('autodoc-process-docstring', mark_up)
+    app.connect('doctree-resolved', link_names)
