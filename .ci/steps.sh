@@ -10,7 +10,7 @@
 # shellcheck disable=SC2016 # make expands what is in single quotes
 
 # shellcheck disable=SC2034 # .ci/run uses these
-default_steps=(house check address thread valgrind bare install python layer five-plants)
+default_steps=(house check address thread valgrind bare install python layer site five-plants)
 # shellcheck disable=SC2034
 named_steps=(
   valgrind-all standards clang lto coverage fuzz soak distcheck portable debian pyopencl plants
@@ -18,7 +18,7 @@ named_steps=(
 # shellcheck disable=SC2034
 packages=(
   git clang-format-14 valgrind shellcheck python3 python3-venv python3-dev clang-14 clang-15 lld
-  doxygen groff-base cmake meson libclblast-dev clblast-tests musl-tools
+  doxygen groff-base mandoc cmake meson libclblast-dev clblast-tests musl-tools
 )
 portable_packages=(
   gcc-i686-linux-gnu libc6-dev-i386-cross libc6-i386
@@ -146,6 +146,16 @@ step_layer() {
   default_build
     check_only '$(filter tests/layer/%,$(test_programs)) $(layer_checks)'
   make -j"$jobs" check-layer
+}
+
+# The documentation site. CI_SITE names a directory for it.
+step_site() {
+  "$work/source/configure"
+  make site
+  if [ -n "${CI_SITE-}" ]; then
+    mkdir -p "$CI_SITE"
+    cp -a site/html/. "$CI_SITE"
+  fi
 }
 
 # Five planted faults, chosen by the commit.

@@ -103,25 +103,46 @@ pictures: tools/clpool$(EXEEXT)
 	  -o $(srcdir)/doc/tuning.svg >/dev/null
 .PHONY: pictures
 
-# The public headers and the guides as web pages, in doc/html: make doxygen. A warning is an error.
-# tests/house/check-doxygen.sh sets some of these.
-EXTRA_DIST += doc/Doxyfile doc/anchors.awk doc/reference.awk
+# What the public headers say, as XML in doc/xml, for the site: make doxygen. A warning is an error.
+EXTRA_DIST += doc/Doxyfile doc/statuses.awk
 DOXYGEN = doxygen
 doxygen_folder = doc
-doxygen_xml = NO
 doxygen_headers = \
 	$(clpoolinclude_HEADERS:%=$(top_srcdir)/%) $(nodist_clpoolinclude_HEADERS)
-doxygen_guides = $(top_srcdir)/README.md $(guides:%=$(top_srcdir)/%)
 doxygen:
 	@command -v $(DOXYGEN) >/dev/null || { echo 'make doxygen needs Doxygen' >&2; exit 1; }
 	@$(MKDIR_P) '$(doxygen_folder)'
 	@PACKAGE_VERSION='$(PACKAGE_VERSION)' top_srcdir='$(top_srcdir)' top_builddir='$(top_builddir)' \
-	  clp_folder='$(doxygen_folder)' clp_xml='$(doxygen_xml)' \
-	  clp_input='$(doxygen_headers) $(doxygen_guides)' \
+	  clp_folder='$(doxygen_folder)' clp_input='$(doxygen_headers)' \
 	  $(DOXYGEN) $(srcdir)/doc/Doxyfile
-clean-local: clean-doxygen clean-man3
-clean-doxygen:
-	rm -rf doc/html
-clean-man3:
-	rm -rf doc/man3 doc/man3.stamp
-.PHONY: doxygen clean-doxygen clean-man3
+
+# The documentation site, in site/html: make site. The package registry is needed once, for Sphinx and
+# PyOpenCL. The Python package is compiled without optimization: its documentation is all that counts.
+# A warning of Sphinx is an error.
+EXTRA_DIST += doc/site/conf.py doc/site/contents.md doc/site/requirements.txt doc/site/site.css
+site/venv/made: $(srcdir)/doc/site/requirements.txt \
+		$(wildcard $(srcdir)/python/clpool/*.py $(srcdir)/python/src/*)
+	@rm -rf site/venv site/package && $(MKDIR_P) site
+	$(AM_V_GEN)$(PYTHON3) -m venv site/venv
+	@site/venv/bin/pip install -q -r $(srcdir)/doc/site/requirements.txt
+	@cp -RL $(srcdir)/python site/package
+	@cp -R $(srcdir)/lib $(srcdir)/include site/package && chmod -R u+w site/package
+	@PKG_CONFIG=false CFLAGS=-O0 \
+	  site/venv/bin/pip install -q --no-build-isolation --no-deps ./site/package
+	@touch $@
+site: site/venv/made
+	@command -v mandoc >/dev/null || { echo 'make site needs mandoc' >&2; exit 1; }
+	@rm -rf site/pages site/html && $(MKDIR_P) site/pages
+	@$(MAKE) $(AM_MAKEFLAGS) doxygen doxygen_folder=site
+	@PACKAGE_VERSION='$(PACKAGE_VERSION)' PYTHONDONTWRITEBYTECODE=1 \
+	  top_srcdir='$(abs_top_srcdir)' clp_site='$(abs_top_builddir)/site' site/venv/bin/python \
+	  -m sphinx -q -E -W --keep-going -j auto -d site/doctrees -c $(srcdir)/doc/site \
+	  site/pages site/html
+	@echo 'The site begins at site/html/index.html'
+
+clean-local: clean-doc
+clean-doc:
+	rm -rf doc/xml doc/man3 doc/man3.stamp site/doctrees site/html site/pages site/xml
+distclean-local:
+	rm -rf site
+.PHONY: clean-doc doxygen site

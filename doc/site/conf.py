@@ -3,6 +3,7 @@
 
 The pages are the tree's own files, at the same places below `site/pages`, so that their links hold.
 The other pages are made here: one for each header, example and man page, and for Python."""
+import html
 import os
 import pathlib
 import re
@@ -16,6 +17,7 @@ from sphinx.util import logging
 
 TREE = pathlib.Path(os.environ['top_srcdir'])
 SITE = pathlib.Path(os.environ['clp_site'])
+LOG = logging.getLogger(__name__)
 PAGES = SITE / 'pages'
 
 project = 'clpool'
@@ -25,7 +27,7 @@ extensions = ['breathe', 'myst_parser', 'sphinx.ext.autodoc']
 highlight_language = 'text'
 smartquotes = False
 myst_heading_anchors = 6
-breathe_projects = {'clpool': str(SITE / 'doxygen/xml')}
+breathe_projects = {'clpool': str(SITE / 'xml')}
 breathe_default_project = 'clpool'
 breathe_domain_by_extension = {'h': 'c', 'hpp': 'cpp'}
 breathe_show_enumvalue_initializer = True
@@ -51,8 +53,8 @@ def fence(text, language):
     return f'````{language}\n{text}\n````\n'
 
 
-def toctree(pages, options=''):
-    return fence(f'{options}\n\n' + '\n'.join(pages), '{toctree}')
+def toctree(pages):
+    return fence(':hidden:\n\n' + '\n'.join(pages), '{toctree}')
 
 
 def read(name):
@@ -60,7 +62,7 @@ def read(name):
 
 
 def write_guides():
-    """README.md is the first page. A link to what has no page under its own name gets its page's."""
+    """README.md is the first page. A link to a file that is not Markdown leads to its page."""
     for path in [*TREE.glob('*.md'), *TREE.glob('doc/*.md')]:
         page = path.relative_to(TREE)
         text = re.sub(
@@ -85,8 +87,9 @@ def write_sources():
     sources = sorted(path.name for path in TREE.glob('examples/*') if path.suffix in ('.c', '.cc'))
     for name in sources:
         write(f'examples/{name}', f'# {name}\n\n' + fence(read(f'examples/{name}'), 'c'))
-    write('examples', '# Examples\n\n' + fence(read('examples/README'), 'text') + '\n'
-          + toctree((f'examples/{name}' for name in sources)))
+    listed = re.sub(r'(?m)^(\w+\.cc?)  +', r'- `examples/\1`: ', read('examples/README'))
+    write('examples', '# Examples\n\n' + re.sub(r'\n {9,}', ' ', listed) + '\n'
+          + toctree(f'examples/{name}' for name in sources))
     write('COPYING', '# Licence\n\n' + fence(read('COPYING'), 'text'))
     write('CITATION.cff', '# Citation\n\n' + fence(read('CITATION.cff'), 'yaml'))
 
@@ -107,19 +110,21 @@ def write_interfaces():
 
 
 def write_man_pages():
-    pages = sorted(TREE.glob('doc/clpool*.[15]'))
+    pages = [TREE / 'doc/clpool.1', *sorted(TREE.glob('doc/clpool-*.[15]'))]
     for path in pages:
-        html = subprocess.check_output(['mandoc', '-T', 'html', '-O', 'fragment', path], text=True)
-        html = re.search(r'<div class="manual-text">(.*)</div>', html, re.S)[1]
-        html = re.sub('</?section.*?>', '', html)
-        html = re.sub(r'<b>(clpool[\w-]*)</b>\(([15])\)', r'<a href="\1.\2.html">\1(\2)</a>', html)
-        html = re.sub(r'<i>doc/([\w-]+)\.md</i>', r'<a href="\1.html">doc/\1.md</a>', html)
-        parts = re.split(r'<h([12]).*?><a.*?>(.*?)</a></h.>', html, flags=re.S)
-        text = f'# {path.stem}({path.suffix[1:]})\n'
+        text = subprocess.check_output(['mandoc', '-T', 'html', '-O', 'fragment', path], text=True)
+        text = re.search(r'<div class="manual-text">(.*)</div>', text, re.S)[1]
+        text = re.sub('</?section.*?>', '', text)
+        text = re.sub(r'<b>(clpool[\w-]*)</b>\(([15])\)', r'<a href="\1.\2.html">\1(\2)</a>', text)
+        text = re.sub(r'<i>doc/([\w-]+)\.md</i>', r'<a href="\1.html">doc/\1.md</a>', text)
+        parts = re.split(r'<h([12]).*?><a.*?>(.*?)</a></h.>', text, flags=re.S)
+        page = f'# {path.stem}({path.suffix[1:]})\n'
         for level, heading, body in zip(parts[1::3], parts[2::3], parts[3::3]):
-            text += f'\n#{"#" * int(level)} {heading}\n\n' + fence(body, '{raw} html')
-        write(f'doc/{path.name}', text)
-    write('doc/programs', '# Programs\n\n' + toctree(path.name for path in pages))
+            heading = '#' * int(level) + '# ' + ' '.join(heading.split())
+            page += f'\n{heading}\n\n' + fence(body, '{raw} html')
+        write(f'doc/{path.name}', page)
+    with (PAGES / 'doc/clpool.1.md').open('a') as page:
+        page.write(toctree(path.name for path in pages[1:]))
 
 
 for make_pages in (write_sources, write_interfaces, write_man_pages, write_guides):
@@ -129,13 +134,14 @@ for make_pages in (write_sources, write_interfaces, write_man_pages, write_guide
 # --- Docstrings -----------------------------------------------------------------------------------
 
 def mark_up(_app, _what, _name, _object, _options, lines):
-    """As reStructuredText: an indented paragraph is code, and "name: text" begins a list's item."""
+    """As reStructuredText: an indented paragraph is code; "name: text" in a list begins an item."""
     text = re.sub(r'(?m)((?:\A|[^:\n])\n\n)(?= +\S)', r'\1::\n\n', '\n'.join(lines))
-    lines[:] = []
+    lines.clear()
     in_item = False
     for line in text.split('\n'):
-        item = re.fullmatch(r'(\w+(?:\([\w, ]+\))?|"\w+"): (.*)', line)
-        if in_item and line and not item and not re.search(r'\.$', lines[-1]):
+        may_begin = in_item or not lines or re.search(r'^$|[.:]$', lines[-1])
+        item = may_begin and re.fullmatch(r'(\w+(?:\([\w, ]+\))?|"\w+"): (.*)', line)
+        if in_item and line and not item and not lines[-1].endswith('.'):
             lines.append('  ' + line)
             continue
         if item or in_item:
@@ -145,20 +151,25 @@ def mark_up(_app, _what, _name, _object, _options, lines):
 
 
 def skip_others(_app, _what, _name, member, _skip, _options):
-    return getattr(member, '__module__', None) == 'pyopencl._monkeypatch' or None
+    """PyOpenCL's own methods, and fields whose text says no more than their number."""
+    is_other = getattr(member, '__module__', None) == 'pyopencl._monkeypatch'
+    return is_other or str(member.__doc__).startswith('Alias for field') or None
 
 
 # --- Links ----------------------------------------------------------------------------------------
 
-UNLINKED = (nodes.reference, nodes.title, nodes.FixedTextElement, nodes.raw, addnodes.desc_signature,
-            addnodes.toctree)
+UNLINKED = (nodes.reference, nodes.title, nodes.FixedTextElement, nodes.raw,
+            addnodes.desc_signature, addnodes.toctree)
 
 
 def names_of(env):
     """What has a page or a place on one: interfaces, files, variables of the environment."""
-    names = {name: (page, anchor) for domain in ('c', 'cpp', 'py')
-             for name, _, _, page, anchor, _ in env.domains[domain].get_objects()
-             if re.match('(?i)clp_|clpool[.:]', name)}
+    names = {}
+    for domain in ('c', 'cpp', 'py'):
+        for name, _, _, page, anchor, _ in env.domains[domain].get_objects():
+            name = re.sub('^@[0-9]+[.]', '', name)  # of an enum without a name
+            if re.match('clp_|CLP_|clpool[.:]', name):
+                names[name] = page, anchor
     for page in env.found_docs:
         name = page.replace('include/', '') + '.md' * page.startswith('doc/')
         if '/' in name and '.' in name:
@@ -180,8 +191,12 @@ def link_names(app, doctree, page):
             parent = parent.parent
         if parent:
             continue
+        if text == ' -- ':  # between a status and its cause
+            has_cause = text.parent[-1].astext() not in ('', text)
+            text.parent.replace(text, nodes.Text(': ' if has_cause else ''))
+            continue
         linked = []
-        for part in re.split(r'([\w./:]*\w)', text):
+        for part in re.split(r'([\w./:-]*\w)', text):
             target = names.get(part)
             if not target or target[1] in own or target == (page, ''):
                 linked.append(nodes.Text(part))
@@ -191,7 +206,32 @@ def link_names(app, doctree, page):
         text.parent.replace(text, linked)
 
 
+def check_links(app, failure):
+    """All links of the pages lead to pages and anchors that are there."""
+    if failure:
+        return
+    pages = {path: path.read_text('utf-8') for path in pathlib.Path(app.outdir).rglob('*.html')}
+    anchors = {path: set(map(html.unescape, re.findall(r'\bid="(.*?)"', text)))
+               for path, text in pages.items()}
+    for path, text in pages.items():
+        for link in set(re.findall(r'\b(?:href|src)="(?!https?:|data:|mailto:)(.*?)"', text)):
+            name, _, anchor = html.unescape(urllib.parse.unquote(link)).partition('#')
+            target = (path.parent / name.partition('?')[0]).resolve() if name else path
+            if not target.exists() or anchor and anchor not in anchors.get(target, ()):
+                LOG.warning('%s: links %s, which is not there', path, link)
+
+
+def name_enums(_app, env):
+    """Enums without a name have one in the list of a page's contents."""
+    for contents in env.tocs.values():
+        for text in contents.findall(nodes.Text):
+            if re.fullmatch('@[0-9]+', text):
+                text.parent.replace(text, nodes.Text('enum'))
+
+
 def setup(app):
     app.connect('autodoc-skip-member', skip_others)
     app.connect('autodoc-process-docstring', mark_up)
     app.connect('doctree-resolved', link_names)
+    app.connect('env-updated', name_enums)
+    app.connect('build-finished', check_links)
