@@ -6,18 +6,22 @@
   in_status = 0
   mark = /@(name|file)/ ? "- " : "@retval "
 }
-last ~ /\.$/ && /^ \* CLP_[A-Z_]+([:.]| or another )/ {
+last ~ /\.$/ && match($0, /^ \* CLP_[A-Z_]+(, CLP_[A-Z_]+:|[:.]| or another )/) {
   in_status = 1
   last = $0
-  match($0, /CLP_[A-Z_]+/)
-  text = substr($0, RSTART + RLENGTH)
-  if (mark != "- ")
+  if (mark == "@retval ") {
+    match($0, /CLP_[A-Z_]+(, CLP_[A-Z_]+)*/)
+    names = substr($0, RSTART, RLENGTH)
+    text = substr($0, RSTART + RLENGTH)
+    gsub(/ /, "", names)
     sub(/^[:.]/, "", text)
-  print " * " mark substr($0, RSTART, RLENGTH) text
+    print " * @retval " names text
+  } else
+    print " * - " substr($0, 4)
   next
 }
 in_status && last ~ /\.$/ && /^ \* [^ ]/ {
   in_status = 0
-  print " *"
+  print " * @par"
 }
 { print last = $0 }

@@ -13,6 +13,8 @@ import urllib.parse
 
 from docutils import nodes
 from sphinx import addnodes
+from sphinx.domains.c import CDomain
+from sphinx.domains.cpp import CPPDomain
 from sphinx.util import logging
 
 TREE = pathlib.Path(os.environ['top_srcdir'])
@@ -221,6 +223,13 @@ def check_links(app, failure):
                 LOG.warning('%s: links %s, which is not there', path, link)
 
 
+def without_parameters(domain):
+    """The search lists the functions of a name, not their parameters of that name."""
+    get_objects = domain.get_objects
+    domain.get_objects = lambda self: (
+        entry for entry in get_objects(self) if entry[2] not in ('functionParam', 'templateParam'))
+
+
 def name_enums(_app, env):
     """Enums without a name have one in the list of a page's contents."""
     for contents in env.tocs.values():
@@ -230,6 +239,8 @@ def name_enums(_app, env):
 
 
 def setup(app):
+    without_parameters(CDomain)
+    without_parameters(CPPDomain)
     app.connect('autodoc-skip-member', skip_others)
     app.connect('autodoc-process-docstring', mark_up)
     app.connect('doctree-resolved', link_names)
