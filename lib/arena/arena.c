@@ -32,12 +32,11 @@ static clp_status read_options(const clp_arena_options *given, clp_arena_options
   if (status)
     return status;
   if (!(options->slack >= 0.0 && options->slack <= 1.0))
-    return clpi_error(CLP_INVALID_ARGUMENT, 0,
-                      "clp_arena_options: a slack of %g is not between 0 and 1", options->slack);
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_arena_options: slack is %g; expected 0 to 1",
+                      options->slack);
   if (options->max_segment_bytes && options->max_segment_bytes < options->min_segment_bytes)
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
-                      "clp_arena_options: the largest segment, %zu bytes, is below the smallest, "
-                      "%zu bytes",
+                      "clp_arena_options: max_segment_bytes is %zu, below min_segment_bytes, %zu",
                       options->max_segment_bytes, options->min_segment_bytes);
   return CLP_SUCCESS;
 }
@@ -208,7 +207,8 @@ clp_status clp_arena_allocator_create(clp_allocator *upstream, const clp_arena_o
   if (status)
     return status;
   if (!upstream->ops.split)
-    return clpi_error(CLP_NOT_SUPPORTED, 0, "an arena over allocator %s, which cannot split blocks",
+    return clpi_error(CLP_NOT_SUPPORTED, 0,
+                      "allocator %s cannot split blocks, so it cannot have an arena",
                       upstream->name);
   status = create(upstream, &checked, out);
   if (!status)

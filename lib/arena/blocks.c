@@ -389,7 +389,7 @@ static clp_status free_block(clpi_arena *arena, clp_memory memory, size_t bytes,
   clpi_range *block = clpi_segments_find(&arena->segments, memory);
   if (!block || block->bytes != clpi_aligned(bytes, arena->alignment)) {
     clpi_arena_unlock(arena);
-    return clpi_error(CLP_INVALID_ARGUMENT, 0, "the arena has no block of %zu bytes there", bytes);
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "not a block of %zu bytes of the arena", bytes);
   }
   clpi_segments_withdraw(&arena->segments, block);
   clp_status status = unsplit_locked(arena, block);

@@ -14,7 +14,7 @@ static clp_status arena_of(const clp_allocator *allocator, const char *function,
   if (!allocator)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: arena is NULL", function);
   if (allocator->ops.destroy != clpi_arena_destroy)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: allocator %s is no arena", function,
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: allocator %s is not an arena", function,
                       allocator->name);
   *found = allocator->self;
   return clpi_allocator_check(allocator, function);

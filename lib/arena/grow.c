@@ -139,9 +139,9 @@ static clp_status reserve(const clpi_moving *self)
   if (fits)
     return CLP_SUCCESS;
   if (most == SIZE_MAX)
-    return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "the arena cannot count as many bytes");
+    return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "the arena's total would exceed SIZE_MAX bytes");
   return clpi_error(CLP_LIMIT_EXCEEDED, 0,
-                    "a segment of %zu bytes would pass the limit of %zu bytes", least, most);
+                    "a segment of %zu bytes would exceed the limit of %zu bytes", least, most);
 }
 
 static void add_locked(clpi_moving *self)
@@ -428,7 +428,7 @@ clp_status clpi_arena_trim_idle(void *self, uint64_t milliseconds, uint64_t now)
 
 static void log_failure(const char *what)
 {
-  clpi_log(CLP_LOG_ERROR, "%s of an arena: %s", what, clp_last_error()->message);
+  clpi_log(CLP_LOG_ERROR, "an arena could not free %s: %s", what, clp_last_error()->message);
 }
 
 /* No other thread uses the arena any more. Blocks that were never freed go with their segments. */

@@ -26,8 +26,8 @@ clpi_part_list clpi_parts_split(clpi_part_list *parts, size_t offset)
 clp_status clpi_parts_drop(const clp_allocator *upstream, clpi_part_list *parts)
 {
   for (clpi_part *part; (part = parts->first);) {
-    clp_status status =
-        clpi_allocator_call(upstream, "uniting a segment", unsplit, part->memory, part->bytes);
+    clp_status status = clpi_allocator_call(upstream, "merging the parts of a segment", unsplit,
+                                            part->memory, part->bytes);
     if (status)
       return status;
     parts->first = part->next;

@@ -92,11 +92,12 @@ static clp_status read_options(const clp_cuda_async_options *given, clp_cuda_asy
   bool is_choice = options->mempool_choice == CLP_CUDA_MEMPOOL_DEFAULT ||
                    options->mempool_choice == CLP_CUDA_MEMPOOL_CURRENT;
   if (!is_choice)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_cuda_async_options: %d is no mempool_choice",
+    return clpi_error(CLP_INVALID_ARGUMENT, 0,
+                      "clp_cuda_async_options: mempool_choice is %d, which is unknown",
                       (int)options->mempool_choice);
   if (options->mempool && options->mempool_choice != CLP_CUDA_MEMPOOL_DEFAULT)
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
-                      "clp_cuda_async_options: there is a mempool, and a mempool_choice too");
+                      "clp_cuda_async_options: mempool and mempool_choice are both set; set one");
   return CLP_SUCCESS;
 }
 
@@ -108,7 +109,8 @@ static clp_status check_access(const clpi_cuda_context *context, clp_cuda_mempoo
   if (status || access == CLP_CUDA_ACCESS_READ_WRITE)
     return status;
   return clpi_error(CLP_INVALID_ARGUMENT, 0,
-                    "clp_cuda_async_options: CUDA device %d has no access to the mempool's memory",
+                    "clp_cuda_async_options: CUDA device %d has no access to the mempool's memory; "
+                    "call clp_cuda_mempool_set_access",
                     context->ordinal);
 }
 

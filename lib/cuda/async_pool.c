@@ -32,14 +32,15 @@ static clp_status read_options(const clp_cuda_async_pool_options *given,
     return status;
   bool is_default = options->mempool_choice == CLP_CUDA_MEMPOOL_DEFAULT;
   if (!is_default && options->mempool_choice != CLP_CUDA_MEMPOOL_CURRENT)
-    return refuse_options("no such mempool_choice", (int)options->mempool_choice);
+    return refuse_options("unknown mempool_choice", (int)options->mempool_choice);
   if (!options->mempools && options->mempool_count)
-    return refuse_options("mempools is NULL, but there is a count",
+    return refuse_options("mempools is NULL, but mempool_count is set",
                           (long long)options->mempool_count);
   if (options->mempools && !options->mempool_count)
-    return refuse_options("mempools has a count of", 0);
+    return refuse_options("mempools is set, but mempool_count is not", 0);
   if (options->mempools && !is_default)
-    return refuse_options("there are mempools, and a mempool_choice too", options->mempool_choice);
+    return refuse_options("mempools and mempool_choice are both set; set one",
+                          options->mempool_choice);
   return CLP_SUCCESS;
 }
 
@@ -48,12 +49,12 @@ static clp_status take_given(clpi_cuda_pool_device *device, clp_cuda_mempool mem
 {
   clp_cuda_access access = CLP_CUDA_ACCESS_NONE;
   if (!mempool)
-    return refuse_options("the memory pool is NULL for device", device->ordinal);
+    return refuse_options("mempools is NULL for the device", device->ordinal);
   clp_status status = clp_cuda_mempool_get_access(mempool, device->ordinal, &access);
   if (status)
     return status;
   if (access != CLP_CUDA_ACCESS_READ_WRITE)
-    return refuse_options("the memory pool's memory cannot be used by device", device->ordinal);
+    return refuse_options("the device has no access to the memory pool's memory", device->ordinal);
   device->mempool = mempool;
   return CLP_SUCCESS;
 }
@@ -83,7 +84,7 @@ static clp_status take_mempools(clp_cuda_async_pool *pool,
     has_any = has_any || pool->devices[i].mempool;
   }
   if (!status && !has_any)
-    status = clpi_error(CLP_NOT_SUPPORTED, 0, "no CUDA device has memory pools");
+    status = clpi_error(CLP_NOT_SUPPORTED, 0, "no CUDA device supports memory pools");
   return status;
 }
 
@@ -158,8 +159,10 @@ clp_status clp_cuda_async_pool_create(const clp_cuda_async_pool_options *options
     return status;
   size_t given = checked.mempool_count;
   if (given > 1 && given != (size_t)count)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0,
-                      "clp_cuda_async_pool_options: %zu mempools for %d devices", given, count);
+    return clpi_error(
+        CLP_INVALID_ARGUMENT, 0,
+        "clp_cuda_async_pool_options: mempool_count is %zu; expected 1 or %d, one per device",
+        given, count);
   clp_cuda_async_pool *pool = NULL;
   status = make(count, &pool);
   if (status)
@@ -200,7 +203,8 @@ clp_status clp_cuda_async_pool_mempool(const clp_cuda_async_pool *pool, int devi
   if (!pool)
     return clpi_cuda_refuse_null("clp_cuda_async_pool_mempool", "pool");
   if (device < 0 || device >= pool->device_count)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0, "there is no CUDA device %d: there are %d", device,
+    return clpi_error(CLP_INVALID_ARGUMENT, 0,
+                      "there is no CUDA device %d: this machine has %d, numbered from 0", device,
                       pool->device_count);
   if (!pool->devices[device].mempool)
     return clpi_error(CLP_NOT_SUPPORTED, 0, "the pool has no memory pool for CUDA device %d",

@@ -39,7 +39,8 @@ clp_status clpi_cuda_current_mempool(const char *function, clp_cuda_async_pool *
     return status;
   if (pool->is_of_one_handle)
     return clpi_error(CLP_NOT_SUPPORTED, 0,
-                      "the pool was made of one memory pool, which is not for %s", (*device)->name);
+                      "the pool was made from one memory pool, which is not on %s",
+                      (*device)->name);
   return clpi_cuda_no_mempools((*device)->ordinal);
 }
 

@@ -68,8 +68,8 @@ clp_status clp_cuda_async_pool_n_free_blocks(clp_cuda_async_pool *pool, size_t *
   if (!pool || !out)
     return clpi_cuda_refuse_null("clp_cuda_async_pool_n_free_blocks", pool ? "out" : "pool");
   return clpi_error(CLP_NOT_SUPPORTED, 0,
-                    "clp_cuda_async_pool_n_free_blocks: the driver does not tell how many free "
-                    "blocks its memory pools keep, only their bytes");
+                    "clp_cuda_async_pool_n_free_blocks: the driver reports the free bytes of its "
+                    "memory pools, but not the number of free blocks");
 }
 
 /* --- limits --- */
@@ -81,10 +81,10 @@ static clp_status limit_of(const clpi_cuda_pool_device *device, size_t bytes, do
   if (fraction == 0.0)
     return CLP_SUCCESS;
   if (bytes)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0,
-                      "clp_cuda_async_pool_set_limit: %zu bytes and a part of the memory, %g, are "
-                      "given, of which one must be 0",
-                      bytes, fraction);
+    return clpi_error(
+        CLP_INVALID_ARGUMENT, 0,
+        "clp_cuda_async_pool_set_limit: bytes is %zu and fraction is %g; one of them must be 0",
+        bytes, fraction);
   return clpi_limit_from_fraction(device->name, device->total_bytes, fraction, limit);
 }
 

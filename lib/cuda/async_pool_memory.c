@@ -50,10 +50,10 @@ static void show(const request *it, clpi_hook_point point, size_t size, unsigned
 
 static clp_status refuse_limit(const request *wanted, size_t limit, size_t used)
 {
-  return clpi_error(CLP_LIMIT_EXCEEDED, 0,
-                    "%zu bytes would pass the limit of %zu bytes: of CUDA device %d's memory, %zu "
-                    "bytes are in use by the pool",
-                    rounded(wanted->bytes), limit, wanted->device->ordinal, used);
+  return clpi_error(
+      CLP_LIMIT_EXCEEDED, 0,
+      "%zu bytes would exceed the limit of %zu bytes on CUDA device %d: the pool uses %zu bytes",
+      rounded(wanted->bytes), limit, wanted->device->ordinal, used);
 }
 
 /* Reserves the bytes within the limit, and a slot for the pointer in the map. */
@@ -74,9 +74,9 @@ static clp_status reserve(const request *wanted)
   if (has_place)
     return CLP_SUCCESS;
   if (fits)
-    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory to note a pointer of CUDA's");
+    return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory to record a CUDA pointer");
   if (!limit)
-    return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "the pool cannot count as many bytes");
+    return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "the pool's total would exceed SIZE_MAX bytes");
   return refuse_limit(wanted, limit, used);
 }
 
@@ -133,7 +133,8 @@ static clp_status ask_twice(const request *wanted, unsigned long long *pointer)
   if (code)
     return clpi_cuda_memory_error("cuMemAllocFromPoolAsync", code, rounded(wanted->bytes));
   if (!*pointer)
-    return clpi_error(CLP_BACKEND_ERROR, 0, "cuMemAllocFromPoolAsync for %zu bytes gave pointer 0",
+    return clpi_error(CLP_BACKEND_ERROR, 0,
+                      "cuMemAllocFromPoolAsync for %zu bytes returned pointer 0",
                       rounded(wanted->bytes));
   return CLP_SUCCESS;
 }
@@ -242,9 +243,8 @@ static clp_status take(request *freed, unsigned long long pointer)
   if (freed->device)
     return CLP_SUCCESS;
   if (was_freed)
-    return clpi_error(CLP_ALREADY_RELEASED, 0, "pointer 0x%llx was freed before", pointer);
-  return clpi_error(CLP_INVALID_ARGUMENT, 0, "pointer 0x%llx is none that this pool handed out",
-                    pointer);
+    return clpi_error(CLP_ALREADY_RELEASED, 0, "pointer 0x%llx was already freed", pointer);
+  return clpi_error(CLP_INVALID_ARGUMENT, 0, "pointer 0x%llx is not from this pool", pointer);
 }
 
 static clp_status give_back(const request *freed, unsigned long long pointer)

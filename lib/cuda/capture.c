@@ -35,8 +35,8 @@ static clp_status refuse_captured(clp_stream stream)
                       "captured into a graph");
   if (!code && capturing != CLPI_CUDA_CAPTURE_NONE)
     return clpi_error(CLP_NOT_SUPPORTED, CLPI_CUDA_STREAM_CAPTURE_UNSUPPORTED,
-                      "the stream is being captured into a graph, and memory of a pool is not the "
-                      "graph's: it is neither allocated nor freed nor waited for there");
+                      "the stream is being captured into a graph, where a pool cannot allocate, "
+                      "free or wait: do so before or after the capture");
   return clpi_cuda_check("cuStreamIsCapturing", code);
 }
 

@@ -17,7 +17,8 @@ clp_status clpi_cuda_device_get(int ordinal, clpi_cuda_device *device)
     return status;
   if (ordinal < 0 || ordinal >= count)
     return clpi_error(CLP_INVALID_ARGUMENT, CLPI_CUDA_INVALID_DEVICE,
-                      "there is no CUDA device %d: there are %d, counted from 0", ordinal, count);
+                      "there is no CUDA device %d: this machine has %d, numbered from 0", ordinal,
+                      count);
   return clpi_cuda_call(cuDeviceGet, device, ordinal);
 }
 

@@ -41,7 +41,7 @@ clp_status clp_cuda_device_name(int device, char *name, size_t bytes)
   if (!name)
     return clpi_cuda_refuse_null("clp_cuda_device_name", "name");
   if (bytes == 0)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_cuda_device_name: there is no room for it");
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_cuda_device_name: bytes is 0");
   clp_status status = clpi_cuda_device_get(device, &handle);
   return status ? status : clpi_cuda_call(cuDeviceGetName, name, (int)MIN(bytes, INT_MAX), handle);
 }

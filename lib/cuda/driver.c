@@ -51,7 +51,10 @@ static clp_status open_library(library *opened)
   *opened = (library){.name = chosen && *chosen ? chosen : "libcuda.so.1"};
   opened->handle = dlopen(opened->name, RTLD_NOW | RTLD_LOCAL);
   if (!opened->handle)
-    return clpi_error(CLP_NOT_SUPPORTED, 0, "there is no CUDA driver: %s", dlerror());
+    return clpi_error(
+        CLP_NOT_SUPPORTED, 0,
+        "there is no CUDA driver: %s; install NVIDIA's driver or set CLPOOL_CUDA_LIBRARY",
+        dlerror());
   void *newer = dlsym(opened->handle, "cuGetProcAddress_v2");
   void *older = dlsym(opened->handle, "cuGetProcAddress");
   memcpy(&opened->find_2, &newer, sizeof(newer)); /* as POSIX allows */
@@ -86,7 +89,7 @@ static clp_status resolve(const library *from, const function *wanted)
 {
   void *address = find_symbol(from, wanted);
   if (!address)
-    return clpi_error(CLP_NOT_SUPPORTED, 0, "%s has no %s", from->name, wanted->name);
+    return clpi_error(CLP_NOT_SUPPORTED, 0, "%s lacks the function %s", from->name, wanted->name);
   memcpy((char *)&clpi_cuda + wanted->member, &address, sizeof(address));
   return CLP_SUCCESS;
 }
@@ -96,13 +99,13 @@ static const char *why_unusable(clpi_cuda_result code)
 {
   switch (code) {
   case CLPI_CUDA_STUB_LIBRARY:
-    return "is a stub, for linking alone";
+    return "is a stub for linking only: install NVIDIA's driver";
   case CLPI_CUDA_SYSTEM_NOT_READY:
-    return "says that the system is not ready";
+    return "reports that the system is not ready";
   case CLPI_CUDA_SYSTEM_DRIVER_MISMATCH:
-    return "is of another version than the kernel's part of it";
+    return "does not match the loaded kernel module: reboot or reinstall it";
   case CLPI_CUDA_COMPAT_NOT_SUPPORTED_ON_DEVICE:
-    return "is one for forward compatibility, which the device does not support";
+    return "is for forward compatibility, which the device does not support";
   default:
     return NULL;
   }
@@ -130,9 +133,10 @@ static clp_status check_version(const library *from)
   if (code)
     return refused("cuDriverGetVersion", code);
   if (version < LEAST_VERSION)
-    return clpi_error(CLP_NOT_SUPPORTED, 0,
-                      "the CUDA driver is too old: it is of version %d.%d, and 11.2 is needed",
-                      version / 1000, version % 1000 / 10);
+    return clpi_error(
+        CLP_NOT_SUPPORTED, 0,
+        "the CUDA driver is too old: it supports CUDA %d.%d, and clpool requires 11.2",
+        version / 1000, version % 1000 / 10);
   clpi_cuda.version = version;
   return CLP_SUCCESS;
 }
@@ -147,7 +151,8 @@ static clp_status resolve_all(const library *from)
 
 static clp_status no_device(clpi_cuda_result code)
 {
-  return clpi_error(CLP_NOT_SUPPORTED, code, "the CUDA driver sees no device");
+  return clpi_error(CLP_NOT_SUPPORTED, code,
+                    "the CUDA driver finds no device; check nvidia-smi and CUDA_VISIBLE_DEVICES");
 }
 
 static clp_status initialize(void)

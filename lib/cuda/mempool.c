@@ -18,7 +18,7 @@ clp_status clpi_cuda_mempool_check(const char *function, clp_cuda_mempool mempoo
 
 clp_status clpi_cuda_no_mempools(int device)
 {
-  return clpi_error(CLP_NOT_SUPPORTED, 0, "CUDA device %d has no memory pools", device);
+  return clpi_error(CLP_NOT_SUPPORTED, 0, "CUDA device %d does not support memory pools", device);
 }
 
 clp_status clpi_cuda_mempool_of(int device, clp_cuda_mempool_choice choice, clp_cuda_mempool *out)
@@ -55,16 +55,17 @@ static clp_status read_options(const clp_cuda_mempool_options *given,
     return status;
   bool on_device = options->location == CLP_CUDA_ON_DEVICE;
   if (!on_device && options->location != CLP_CUDA_ON_HOST_NUMA)
-    return refuse_option("no such location", (int)options->location);
+    return refuse_option("unknown location", (int)options->location);
   if (on_device && options->numa_node)
-    return refuse_option("memory of a device is on no NUMA node", options->numa_node);
+    return refuse_option("numa_node is set, but location is CLP_CUDA_ON_DEVICE",
+                         options->numa_node);
   if (!on_device && options->device)
-    return refuse_option("memory of the host is of no device", options->device);
+    return refuse_option("device is set, but location is CLP_CUDA_ON_HOST_NUMA", options->device);
   if (!on_device && options->numa_node < 0)
-    return refuse_option("no such NUMA node", options->numa_node);
+    return refuse_option("numa_node is negative", options->numa_node);
   const unsigned known_types = CLP_CUDA_HANDLE_POSIX_FD | CLP_CUDA_HANDLE_FABRIC;
   if (options->handle_types & ~known_types)
-    return refuse_option("unknown handle types", options->handle_types);
+    return refuse_option("unknown handle_types", options->handle_types);
   return CLP_SUCCESS;
 }
 
@@ -81,7 +82,7 @@ static clp_status check_handle_types(const clp_cuda_mempool_options *options,
                           *device);
   if (!status && options->handle_types & ~(unsigned)known)
     return clpi_error(CLP_NOT_SUPPORTED, 0,
-                      "memory pools of CUDA device %d can have handle types 0x%x, not 0x%x",
+                      "memory pools of CUDA device %d support the handle types 0x%x, not 0x%x",
                       options->device, (unsigned)known, options->handle_types);
   return status;
 }
@@ -114,7 +115,7 @@ static clp_status check_host_numa(void)
   }
   if (status)
     return status;
-  return clpi_error(CLP_NOT_SUPPORTED, 0, "no CUDA device can use memory pools of the host's");
+  return clpi_error(CLP_NOT_SUPPORTED, 0, "no CUDA device supports memory pools in host memory");
 }
 
 static clp_status check_bound(size_t max_bytes)
@@ -122,8 +123,7 @@ static clp_status check_bound(size_t max_bytes)
   if (!max_bytes || clpi_cuda.version >= BOUNDED_VERSION)
     return CLP_SUCCESS;
   return clpi_error(CLP_NOT_SUPPORTED, 0,
-                    "a memory pool of at most %zu bytes needs CUDA 12.2, and the driver is of "
-                    "version %d.%d",
+                    "max_bytes is %zu, which requires CUDA 12.2, but the driver supports %d.%d",
                     max_bytes, clpi_cuda.version / 1000, clpi_cuda.version % 1000 / 10);
 }
 

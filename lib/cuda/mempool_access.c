@@ -21,7 +21,7 @@ clp_status clp_cuda_mempool_set_access(clp_cuda_mempool mempool, int device, clp
   clpi_cuda_access asked = {.flags = (int)access};
   if (access != CLP_CUDA_ACCESS_NONE && access != CLP_CUDA_ACCESS_READ &&
       access != CLP_CUDA_ACCESS_READ_WRITE)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_cuda_mempool_set_access: %d is no access",
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_cuda_mempool_set_access: unknown access %d",
                       (int)access);
   clp_status status = locate("clp_cuda_mempool_set_access", mempool, device, &asked.location);
   if (status)
@@ -33,7 +33,7 @@ clp_status clp_cuda_mempool_set_access(clp_cuda_mempool mempool, int device, clp
     return clpi_error(CLP_NOT_SUPPORTED, code,
                       "cuMemPoolSetAccess: CUDA device %d cannot %s the memory pool's memory",
                       device,
-                      access == CLP_CUDA_ACCESS_READ_WRITE ? "reach" : "have just that access to");
+                      access == CLP_CUDA_ACCESS_READ_WRITE ? "reach" : "have only this access to");
   return clpi_cuda_check("cuMemPoolSetAccess", code);
 }
 

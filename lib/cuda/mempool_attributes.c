@@ -93,9 +93,7 @@ static clp_status check_counting(const char *function, clp_cuda_mempool mempool)
   clp_status status = clpi_cuda_mempool_check(function, mempool);
   if (status || clpi_cuda.version >= CLPI_CUDA_COUNTING_VERSION)
     return status;
-  return clpi_error(CLP_NOT_SUPPORTED, 0,
-                    "%s: drivers count the bytes of memory pools from CUDA 11.3 on, and this one "
-                    "is of version %d.%d",
+  return clpi_error(CLP_NOT_SUPPORTED, 0, "%s requires CUDA 11.3, but the driver supports %d.%d",
                     function, clpi_cuda.version / 1000, clpi_cuda.version % 1000 / 10);
 }
 

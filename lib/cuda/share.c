@@ -49,7 +49,7 @@ clp_status clp_cuda_mempool_import_fd(int fd, clp_cuda_mempool *out)
   *out = NULL;
   if (fd < 0)
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
-                      "clp_cuda_mempool_import_fd: %d is no file descriptor", fd);
+                      "clp_cuda_mempool_import_fd: %d is not a file descriptor", fd);
   /* The driver takes the descriptor itself, cast to a pointer. */
   return import_pool((void *)(intptr_t)fd, CLPI_CUDA_HANDLE_POSIX_FD, out);
 }

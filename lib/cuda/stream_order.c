@@ -12,7 +12,7 @@
 static clp_status refuse(clpi_cuda_result code, const char *why)
 {
   return clpi_error(CLP_INVALID_ARGUMENT, code,
-                    "a stream must be one of the primary context of the allocator's device: %s",
+                    "a stream must belong to the primary context of the allocator's device: %s",
                     why);
 }
 
@@ -25,7 +25,7 @@ static clp_status check_context(const clpi_cuda_context *context, clp_stream str
   if (!status)
     status = clpi_cuda_leave_after(clpi_cuda_call(cuStreamGetCtx, stream, &ctx));
   if (!status && ctx != context->ctx)
-    return refuse(CLPI_CUDA_INVALID_CONTEXT, "this one is of another context or device");
+    return refuse(CLPI_CUDA_INVALID_CONTEXT, "this one belongs to another context or device");
   return status;
 }
 
@@ -36,8 +36,8 @@ clp_status clpi_cuda_stream_check(const clpi_cuda_context *context, clp_stream s
                   "this one is NULL (the default stream is CLP_CUDA_STREAM_LEGACY)");
   if (stream == CLP_CUDA_STREAM_PER_THREAD)
     return clpi_error(CLP_NOT_SUPPORTED, 0,
-                      "CLP_CUDA_STREAM_PER_THREAD is another stream on each thread: pools need one "
-                      "that is the same on all");
+                      "CLP_CUDA_STREAM_PER_THREAD is a different stream on each thread: pass one "
+                      "that all threads share");
   return stream == CLP_CUDA_STREAM_LEGACY ? CLP_SUCCESS : check_context(context, stream);
 }
 

@@ -56,9 +56,9 @@ static clp_status refuse(const char *text, const char *found)
 {
   size_t length = strlen(text);
   bool is_whole = length < SHOWN_BYTES;
-  return clpi_error(CLP_INVALID_ARGUMENT, 0,
-                    "%s is \"%s%s\"; expected the name of a file, found %s", variable,
-                    is_whole ? "" : "...", is_whole ? text : text + length - SHOWN_BYTES, found);
+  return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s is \"%s%s\"; expected a file name, found %s",
+                    variable, is_whole ? "" : "...", is_whole ? text : text + length - SHOWN_BYTES,
+                    found);
 }
 
 /* Replaces %p by the process ID and %% by %. */
@@ -67,10 +67,10 @@ static clp_status expand(const char *text, char path[PATH_MAX], bool *has_id)
   size_t length = 0;
   *has_id = false;
   if (!*text)
-    return refuse(text, "an empty text");
+    return refuse(text, "an empty string");
   for (const char *from = text; *from; from++) {
     if (length > PATH_MAX - sizeof("18446744073709551615"))
-      return refuse(text, "a longer one than there can be");
+      return refuse(text, "one that is too long");
     if (*from != '%') {
       path[length++] = *from;
     } else if (*++from == '%') {
@@ -80,7 +80,7 @@ static clp_status expand(const char *text, char path[PATH_MAX], bool *has_id)
       *has_id = true;
     } else {
       return refuse(text,
-                    "a percent sign that is not in %p, for the process id, or %%, for itself");
+                    "a percent sign that is in neither %p (process id) nor %% (percent sign)");
     }
   }
   path[length] = '\0';

@@ -18,7 +18,7 @@ typedef struct lookup {
 
 static clp_status no_host_memory(void)
 {
-  return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for the names of a profile's lines");
+  return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for the lines of a profile");
 }
 
 static int compare_addresses(const void *left, const void *right)

@@ -269,7 +269,7 @@ static clp_status write_report(clp_line_profile *profile, clp_line_profile_view 
   if (!status && !file)
     status = clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: file is NULL", function);
   if (!status && (unsigned)view > CLP_VIEW_PEAK)
-    status = clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: there is no view %d", function, (int)view);
+    status = clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: unknown view %d", function, (int)view);
   if (status)
     return status;
   clpi_line_report report;

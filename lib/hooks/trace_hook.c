@@ -32,7 +32,7 @@
 
 enum { NAME_BYTES = 256 /* the most of a name that a message quotes */ };
 
-#define FAILURE_FORMAT "%s: not all could be written: %s"
+#define FAILURE_FORMAT "%s: some events could not be written: %s"
 
 typedef struct trace {
   clp_hook hook;
@@ -205,7 +205,7 @@ static clp_status open_file(trace *self, const char *path, FILE *file)
   if (!file && errno == ENOMEM)
     return no_host_memory();
   if (!file && errno == ENXIO)
-    return clpi_error(CLP_IO_ERROR, errno, "%s: a pipe that no process reads", self->name);
+    return clpi_error(CLP_IO_ERROR, errno, "%s: no process reads this pipe", self->name);
   if (!file)
     return clpi_error(CLP_IO_ERROR, errno, "%s: %s", self->name, strerror(errno));
   clpi_trace_file_begin(&self->output, file, path != NULL, 0);
@@ -234,7 +234,7 @@ clp_status clp_trace_hook_create(const char *path, FILE *file, clp_hook **out)
   *out = NULL;
   if (!path == !file)
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
-                      "clp_trace_hook_create: one of path and file must be NULL, the other not");
+                      "clp_trace_hook_create: set one of path and file, and the other to NULL");
   trace *self = clpi_forks_watch() ? malloc(sizeof(*self)) : NULL;
   if (!self)
     return no_host_memory();

@@ -231,5 +231,5 @@ release_queue:
 
 cl_mem clp_buffer_cl_mem(const clp_buffer *buffer)
 {
-  return (cl_mem)clpi_buffer_memory_of(buffer, CLP_MEMORY_CL_MEM, "clp_buffer_cl_mem", "cl_mem");
+  return (cl_mem)clpi_buffer_memory_of(buffer, CLP_MEMORY_CL_MEM, "clp_buffer_cl_mem", "a cl_mem");
 }

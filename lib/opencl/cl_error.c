@@ -119,8 +119,8 @@ clp_status clpi_cl_not_created(const char *call, cl_int code, size_t bytes)
 {
   if (code)
     return clpi_cl_memory_error(call, code, bytes);
-  return clpi_error(CLP_BACKEND_ERROR, 0, "%s for %zu bytes gave neither an object nor an error",
-                    call, bytes);
+  return clpi_error(CLP_BACKEND_ERROR, 0,
+                    "%s for %zu bytes returned neither an object nor an error", call, bytes);
 }
 
 clp_status clpi_cl_check(const char *call, cl_int code)

@@ -53,7 +53,8 @@ static clp_status read_version(cl_device_id device, unsigned *version, bool *is_
   if (sscanf(text, "OpenCL %u.%u", &major, &minor) == 2)
     *version = 100 * major + 10 * minor;
   else
-    status = clpi_error(CLP_BACKEND_ERROR, 0, "a device calls its version \"%s\"", text);
+    status = clpi_error(CLP_BACKEND_ERROR, 0,
+                        "the version of a device is \"%s\"; expected \"OpenCL N.N\"", text);
   *is_pocl = strstr(text, "PoCL") || strstr(text, "pocl"); /* before 3.0 */
   free(text);
   return status;

@@ -76,12 +76,15 @@ static clp_status load_from(const char *name)
 {
   void *library = name ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : open_default(&name);
   if (!library)
-    return clpi_error(CLP_NOT_SUPPORTED, 0, "there is no OpenCL: %s", dlerror());
+    return clpi_error(
+        CLP_NOT_SUPPORTED, 0,
+        "there is no OpenCL loader: %s; install libOpenCL.so.1 (Debian: ocl-icd-libopencl1)",
+        dlerror());
   const char *lacking = find_lacking(library);
   if (!lacking)
     return CLP_SUCCESS;
   dlclose(library);
-  return clpi_error(CLP_NOT_SUPPORTED, 0, "%s has no %s", name, lacking);
+  return clpi_error(CLP_NOT_SUPPORTED, 0, "%s lacks the function %s", name, lacking);
 }
 
 static clp_status load(void)

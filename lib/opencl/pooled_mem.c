@@ -24,11 +24,11 @@ static clp_status check_arguments(const clp_pool *pool, size_t bytes, cl_mem_fla
   clp_memory_kind kind = pool->allocator->ops.memory_kind;
   if (kind != CLP_MEMORY_CL_MEM && kind != CLP_MEMORY_UNSTATED)
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
-                      "clp_pool_create_cl_mem: memory of allocator %s is no cl_mem",
+                      "clp_pool_create_cl_mem: the memory of allocator %s is not a cl_mem",
                       pool->allocator->name);
   if (bytes == 0)
     return clpi_error(CLP_INVALID_ARGUMENT, CL_INVALID_BUFFER_SIZE,
-                      "clp_pool_create_cl_mem: OpenCL has no cl_mem of 0 bytes");
+                      "clp_pool_create_cl_mem: bytes is 0; OpenCL has no empty cl_mem");
   clp_status status = clpi_cl_access_flags_check(flags);
   return status ? status : clpi_cl_load(); /* the allocator may be the program's own */
 }

@@ -40,7 +40,7 @@ clp_status clpi_cl_queue_retain(const clpi_cl_queue_order *order, cl_command_que
   clp_status status = clpi_cl_call(clGetCommandQueueInfo, queue, CL_QUEUE_CONTEXT,
                                    sizeof(cl_context), &context, NULL);
   if (!status && context != order->context)
-    return refuse(CL_INVALID_CONTEXT, "this one is of another context");
+    return refuse(CL_INVALID_CONTEXT, "this one belongs to another context");
   return status ? status : clpi_cl_call(clRetainCommandQueue, queue);
 }
 

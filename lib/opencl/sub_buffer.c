@@ -34,13 +34,13 @@ static clp_status find_whole(cl_mem *mem, size_t *origin)
 static clp_status refused(cl_int code, cl_mem_flags flags, size_t origin)
 {
   if (code == CL_INVALID_VALUE)
-    return clpi_error(CLP_INVALID_ARGUMENT, code,
-                      "clCreateSubBuffer: the flags 0x%llx do not go with those of the pool's "
-                      "allocator",
-                      (unsigned long long)flags);
+    return clpi_error(
+        CLP_INVALID_ARGUMENT, code,
+        "clCreateSubBuffer: the flags 0x%llx contradict those of the pool's allocator",
+        (unsigned long long)flags);
   return clpi_error(CLP_INVALID_ARGUMENT, code,
-                    "clCreateSubBuffer: offset %zu is not aligned as the devices demand "
-                    "(CL_DEVICE_MEM_BASE_ADDR_ALIGN)",
+                    "clCreateSubBuffer: offset %zu is not aligned to CL_DEVICE_MEM_BASE_ADDR_ALIGN "
+                    "of the devices",
                     origin);
 }
 
@@ -67,8 +67,8 @@ static clp_status check_region(const clp_buffer *buffer, size_t origin, size_t b
   if (bytes && origin < size && bytes <= size - origin)
     return CLP_SUCCESS;
   return clpi_error(CLP_INVALID_ARGUMENT, 0,
-                    "clp_buffer_create_sub_buffer: %zu bytes from %zu on are no part of a buffer "
-                    "of %zu bytes",
+                    "clp_buffer_create_sub_buffer: %zu bytes at offset %zu are not a part of a "
+                    "buffer of %zu bytes",
                     bytes, origin, size);
 }
 

@@ -42,7 +42,7 @@ static clp_status svm_allocate(void *self, size_t bytes, clp_memory *out)
     allocator->leave_buffers(CL_FALSE);
   pthread_mutex_unlock(&clpi_cl_driver_lock);
   if (!pointer)
-    return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "clSVMAlloc has no memory for %zu bytes", bytes);
+    return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "clSVMAlloc returned NULL for %zu bytes", bytes);
   *out = (clp_memory)pointer;
   return CLP_SUCCESS;
 }
@@ -116,7 +116,8 @@ static clp_status need(const clpi_cl_svm_bounds *bounds, capability needed)
   if (bounds->capabilities & needed.flag)
     return CLP_SUCCESS;
   return clpi_error(CLP_NOT_SUPPORTED, 0,
-                    "not every device of the context has %s in shared virtual memory", needed.name);
+                    "not every device of the context supports %s in shared virtual memory",
+                    needed.name);
 }
 
 static clp_status check_devices(const clp_cl_svm_options *options, const clpi_cl_svm_bounds *bounds)
@@ -127,8 +128,7 @@ static clp_status check_devices(const clp_cl_svm_options *options, const clpi_cl
     status = need(bounds, atomics);
   if (!status && options->alignment > bounds->max_alignment)
     status = clpi_error(CLP_INVALID_ARGUMENT, 0,
-                        "an alignment of %zu bytes is more than the devices' largest type has, "
-                        "%zu bytes",
+                        "clp_cl_svm_options: alignment is %zu; the devices support at most %zu",
                         options->alignment, bounds->max_alignment);
   return status;
 }
@@ -143,7 +143,7 @@ static clp_status read_options(const clp_cl_svm_options *given, clp_cl_svm_optio
     return status;
   if (options->alignment & (options->alignment - 1))
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
-                      "clp_cl_svm_options: an alignment of %zu bytes is no power of two",
+                      "clp_cl_svm_options: alignment is %zu, not a power of two",
                       options->alignment);
   return clpi_cl_svm_flags_check(options->flags);
 }

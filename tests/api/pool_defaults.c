@@ -100,9 +100,9 @@ END_TEST
 static void note_variable(clp_log_level level, const char *message, void *noted)
 {
   ck_assert_int_eq(level, CLP_LOG_INFO);
-  strcat(noted, strstr(message, "CLPOOL_LEADING_BITS is \"2\"") ? "L" : "");
-  strcat(noted, strstr(message, "CLPOOL_HOLD is \"40%\"") ? "H" : "");
-  strcat(noted, strstr(message, "CLPOOL_ARENA is \"1\"") ? "A" : "");
+  strcat(noted, strstr(message, "CLPOOL_LEADING_BITS=\"2\"") ? "L" : "");
+  strcat(noted, strstr(message, "CLPOOL_HOLD=\"40%\"") ? "H" : "");
+  strcat(noted, strstr(message, "CLPOOL_ARENA=\"1\"") ? "A" : "");
 }
 
 START_TEST(the_log_names_once_each_variable_that_an_option_overrides)

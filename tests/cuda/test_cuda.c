@@ -306,7 +306,7 @@ START_TEST(a_device_without_memory_pools)
   fakecuda_has.mempools[1] = false;
   not_supported(
       clp_cuda_async_allocator_create(CLPT_WITH(clp_cuda_async_options, .device = 1), &allocator),
-      "CUDA device 1 has no memory pools");
+      "CUDA device 1 does not support memory pools");
   not_supported(clp_cuda_mempool_create(CLPT_MEMPOOL(.device = 1), &none), "device 1");
   not_supported(clp_cuda_mempool_default(1, &none), "");
   not_supported(clp_cuda_mempool_current(1, &none), "");
@@ -315,7 +315,7 @@ START_TEST(a_device_without_memory_pools)
   clpt_ok(clp_cuda_async_pool_malloc(made, BYTES, NULL, &pointer));
   clpt_ok(clp_cuda_async_pool_free(made, pointer, NULL));
   clpt_cuda_retain(1);
-  not_supported(clp_cuda_async_pool_malloc(made, BYTES, NULL, &pointer), "device 1 has no memory");
+  not_supported(clp_cuda_async_pool_malloc(made, BYTES, NULL, &pointer), "CUDA device 1 does not support");
   ck_assert_uint_eq(pointer, 0);
   clpt_cuda_release(1);
   clp_cuda_async_pool_release(made);

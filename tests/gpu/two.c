@@ -42,7 +42,7 @@ START_TEST(memory_of_the_other_device_is_used_where_access_is_set)
 
   access_is(CLP_CUDA_ACCESS_NONE);
   clpt_fails(CLP_INVALID_ARGUMENT, CREATE(.mempools = swapped, .mempool_count = DEVICES));
-  clpt_message_has("cannot be used by device (0)");
+  clpt_message_has("has no access to the memory pool's memory (0)");
   clp_status status = clp_cuda_mempool_set_access(own[1], 0, CLP_CUDA_ACCESS_READ_WRITE);
   if (status == CLP_NOT_SUPPORTED)
     return; /* these two cannot reach each other's memory */

@@ -425,11 +425,11 @@ static const struct {
   const char *value, *message;
   int code;
 } refused[] = {
-    {"", " is \"\"; expected the name of a file, found an empty text", 0},
-    {"a%", " is \"a%\"; expected the name of a file, found a percent sign that is not in %p", 0},
+    {"", " is \"\"; expected a file name, found an empty string", 0},
+    {"a%", " is \"a%\"; expected a file name, found a percent sign that is in neither %p", 0},
     {"/no/such/folder/trace.csv", ": /no/such/folder/trace.csv: No such file or directory", ENOENT},
-    {"pipe", ": pipe: a pipe that no process reads", ENXIO},
-    {NULL, "nnn\"; expected the name of a file, found a longer one than ", 0},
+    {"pipe", ": pipe: no process reads this pipe", ENXIO},
+    {NULL, "nnn\"; expected a file name, found one that is too long", 0},
 };
 static int row;
 
@@ -541,7 +541,7 @@ static void count_warning(clp_log_level level, const char *message, void *unused
 {
   (void)unused;
   ck_assert_int_eq(level, CLP_LOG_WARNING);
-  ck_assert_ptr_nonnull(strstr(message, "not all could be written: "));
+  ck_assert_ptr_nonnull(strstr(message, "some events could not be written: "));
   ck_assert_uint_lt(++warnings, 3); /* AT_THE_END: none */
 }
 

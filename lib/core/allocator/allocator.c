@@ -47,28 +47,28 @@ static clp_status check_order(const clp_allocator_ops *ops)
   int given = !!ops->stream_retain + !!ops->stream_release + !!ops->mark_create +
               !!ops->mark_destroy + !!ops->mark_is_done + !!ops->stream_wait + !!ops->host_wait;
   if (given != 0 && given != 7)
-    return refuse("stream_retain, stream_release, mark_create, mark_destroy, mark_is_done, "
-                  "stream_wait and host_wait come together or not at all");
+    return refuse("set all of stream_retain, stream_release, mark_create, mark_destroy, "
+                  "mark_is_done, stream_wait and host_wait, or none");
   bool more = ops->stream_is_in_order || ops->allocate_uses_home || ops->free_is_ordered ||
               ops->free_on || ops->forget_stream || ops->free_stream;
   if (given == 0 && more)
-    return refuse("stream_is_in_order, allocate_uses_home, free_is_ordered, free_on, "
-                  "forget_stream and free_stream need the operations that order streams");
+    return refuse("stream_is_in_order, allocate_uses_home, free_is_ordered, free_on, forget_stream "
+                  "and free_stream require stream_retain and the others that order streams");
   if (ops->allocate_uses_home && !ops->home_stream)
-    return refuse("allocate_uses_home needs a home stream");
+    return refuse("allocate_uses_home is set, but not home_stream");
   return CLP_SUCCESS;
 }
 
 static clp_status check_ops(const clp_allocator_ops *ops)
 {
   if (!ops->allocate || !ops->free)
-    return refuse("allocate and free are mandatory");
+    return refuse("allocate and free must be set");
   if (!ops->split != !ops->unsplit)
-    return refuse("split and unsplit come together or not at all");
+    return refuse("set both split and unsplit, or neither");
   if (ops->alignment & (ops->alignment - 1))
-    return refuse("the alignment is not a power of two");
+    return refuse("alignment is not a power of two");
   if ((int)ops->memory_kind < CLP_MEMORY_UNSTATED || ops->memory_kind > CLP_MEMORY_CUDA)
-    return refuse("the memory_kind is unknown");
+    return refuse("memory_kind is not a clp_memory_kind");
   return check_order(ops);
 }
 
@@ -264,8 +264,8 @@ clp_status clp_allocator_allocate(clp_allocator *allocator, size_t bytes, clp_me
     return CLP_SUCCESS;
   if (bytes > allocator->ops.max_block_bytes)
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
-                      "%s: %zu bytes are more than the device's largest block, %zu bytes",
-                      allocator->name, bytes, allocator->ops.max_block_bytes);
+                      "%s: %zu bytes exceed the device's largest block, %zu bytes", allocator->name,
+                      bytes, allocator->ops.max_block_bytes);
   clp_status status = clpi_allocator_check(allocator, "clp_allocator_allocate");
   return status ? status : clpi_allocator_allocate(allocator, bytes, out);
 }

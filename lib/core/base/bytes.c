@@ -68,7 +68,7 @@ static const char *read_unit(const char *text, unsigned *shift)
 static clp_status refuse(const char *text, const char *advice)
 {
   return clpi_error(CLP_INVALID_ARGUMENT, 0,
-                    "expected bytes, such as 1073741824, 512M or 1.5GiB, found \"%s\"%s", text,
+                    "expected a size such as 1073741824, 512M or 1.5GiB, found \"%s\"%s", text,
                     advice);
 }
 
@@ -77,9 +77,9 @@ static clp_status percent_of(size_t whole, const decimal *number, const char *te
   if (!number->fits || number->whole > 100 || (number->whole == 100 && has_fraction(number)))
     return refuse(text, "");
   if (!whole)
-    return clpi_error(CLP_NOT_SUPPORTED, 0,
-                      "expected bytes, for what it is a part of is unknown here, found \"%s\"",
-                      text);
+    return clpi_error(
+        CLP_NOT_SUPPORTED, 0,
+        "expected a size in bytes, because the device's memory is unknown, found \"%s\"", text);
   unsigned percent = (unsigned)number->whole;
   *size = fraction_of(whole, number);
   *size = shift_in(whole, percent / 10, shift_in(whole, percent % 10, *size));
@@ -107,7 +107,7 @@ clp_status clp_bytes_parse(const char *text, size_t whole, size_t *bytes)
   if (!end || (!is_percent && *read_unit(end, &shift)))
     return refuse(text, "");
   if (number.digits && !*end)
-    return refuse(text, "; for a part write a percentage, such as 50%");
+    return refuse(text, "; write a fraction as a percentage, such as 50%");
   clp_status status =
       is_percent ? percent_of(whole, &number, text, &size) : units_of(shift, &number, text, &size);
   if (!status)
@@ -159,7 +159,7 @@ clp_status clpi_environment_part(const char *variable, double *part)
   const char *text = clpi_environment_text(variable);
   if (text && !read_part(text, part))
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
-                      "%s is \"%s\"; expected a part from 0 to 1, such as 0.016", variable, text);
+                      "%s is \"%s\"; expected a number from 0 to 1, such as 0.016", variable, text);
   return CLP_SUCCESS;
 }
 
@@ -169,12 +169,13 @@ clp_status clpi_environment_bytes(const char *variable, const char *whose, size_
   const char *text = clpi_environment_text(variable);
   clp_status status = text ? clp_bytes_parse(text, device_bytes, bytes) : CLP_SUCCESS;
   if (status == CLP_NOT_SUPPORTED)
-    return clpi_error(status, 0, "%s is \"%s\", but %s does not know its device's memory", variable,
-                      text, whose);
+    return clpi_error(status, 0,
+                      "%s is \"%s\", but the device's memory is unknown to %s; set it in bytes",
+                      variable, text, whose);
   if (status)
     return clpi_error(status, 0,
-                      "%s is \"%s\"; expected bytes (1073741824, 512M, 1.5G) or a part of the "
-                      "device's memory (50%%)",
+                      "%s is \"%s\"; expected a size (1073741824, 512M, 1.5G) or a percentage of "
+                      "the device's memory (50%%)",
                       variable, text);
   return CLP_SUCCESS;
 }

@@ -58,7 +58,7 @@ void clpi_forks_hold(pthread_mutex_t *lock)
 clp_status clpi_refuse_inherited(const char *function, const char *what)
 {
   return clpi_error(CLP_NOT_SUPPORTED, 0,
-                    "%s: %s was made before a fork, by a parent of this process, which needs one "
-                    "of its own",
+                    "%s: %s belongs to a parent process, which made it before fork(); make another "
+                    "in this process",
                     function, what);
 }

@@ -15,13 +15,13 @@ static clp_status read_size(const void *of, size_t least, const char *what, size
 {
   memcpy(size, of, sizeof(*size));
   if (*size < least)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0,
-                      "%s: struct_size is %zu, less than the %zu that it must be at least", what,
-                      *size, least);
+    return clpi_error(
+        CLP_INVALID_ARGUMENT, 0,
+        "%s: struct_size is %zu; expected at least %zu; set it to the struct's sizeof", what, *size,
+        least);
   if (*size > MOST_BYTES)
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
-                      "%s: struct_size is %zu, more than the %d that any version has; set it to "
-                      "the struct's sizeof",
+                      "%s: struct_size is %zu; expected at most %d; set it to the struct's sizeof",
                       what, *size, MOST_BYTES);
   return CLP_SUCCESS;
 }
@@ -39,7 +39,8 @@ clp_status clpi_options_read(void *to, size_t known, const void *from, size_t le
   for (size_t i = known; i < size; i++)
     if (bytes[i])
       return clpi_error(CLP_INVALID_ARGUMENT, 0,
-                        "%s: a field at byte %zu is set that this version does not know", what, i);
+                        "%s: the field at byte %zu is set, but this version of clpool lacks it",
+                        what, i);
   memcpy(to, from, MIN(size, known));
   memcpy(to, &known, sizeof(known));
   return CLP_SUCCESS;

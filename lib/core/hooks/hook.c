@@ -39,7 +39,7 @@ static clp_status check_may_change(const char *function)
 {
   if (!clpi_own_hooks.scope && !clpi_own_hooks.in_callback && !clpi_own_asking)
     return CLP_SUCCESS;
-  return clpi_error(CLP_BUSY, 0, "%s: not inside of a callback of a hook or a pool", function);
+  return clpi_error(CLP_BUSY, 0, "%s: not allowed in a callback of a hook or pool", function);
 }
 
 static clp_status make(const char *function, const clp_hook *hook, clpi_registration **out)
@@ -85,7 +85,7 @@ static clp_status append(const char *function, chain *link, clpi_registration *m
 {
   for (clpi_registration *other; (other = clpi_registration_at(link)); link = &other->later)
     if (!has_ended(other) && strcmp(other->hook.name, made->hook.name) == 0)
-      return clpi_error(CLP_BUSY, 0, "%s: a hook \"%s\" is registered already", function,
+      return clpi_error(CLP_BUSY, 0, "%s: a hook named \"%s\" is already registered", function,
                         made->hook.name);
   made->begins = next_serial();
   atomic_init(&made->ends, UINT64_MAX);
@@ -146,7 +146,7 @@ clp_status clp_hook_push(const clp_hook *hook)
     return status;
   clpi_thread_end_add(end_thread);
   if (!clpi_thread_end_watch())
-    status = clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "clp_hook_push: the thread's end is not told");
+    status = clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "clp_hook_push: no host memory for a hook");
   if (!status)
     status = append("clp_hook_push", &clpi_own_hooks.first, made);
   if (status)

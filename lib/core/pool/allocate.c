@@ -105,7 +105,7 @@ __attribute__((noinline)) static clp_status allocate_slow(clp_pool *pool, size_t
   clpi_shards *shards = &pool->shards;
   if (bytes > shards->bins.max_block_bytes)
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
-                      "%s: %zu bytes are more than the device's largest block, %zu bytes",
+                      "%s: %zu bytes exceed the device's largest block, %zu bytes",
                       pool->allocator->name, bytes, shards->bins.max_block_bytes);
   uint32_t index = bytes ? clpi_index_of(&shards->bins, bytes) : 0;
   clpi_shard *shard = index && !shards->carving ? clpi_shard_for(shards, index) : NULL;

@@ -30,7 +30,7 @@ clp_memory clpi_buffer_memory_of(const clp_buffer *buffer, clp_memory_kind kind,
     return 0;
   const clp_allocator *allocator = buffer->pool->allocator;
   if (allocator->ops.memory_kind != kind && allocator->ops.memory_kind != CLP_MEMORY_UNSTATED) {
-    clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: memory of allocator %s is no %s", function,
+    clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: the memory of allocator %s is not %s", function,
                allocator->name, type);
     return 0;
   }
@@ -44,7 +44,7 @@ static clp_status check(const char *function, const clp_buffer *buffer)
   if (!buffer)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: buffer is NULL", function);
   if (!clpi_buffer_is_active(buffer))
-    return clpi_error(CLP_ALREADY_RELEASED, 0, "%s: this buffer was released before", function);
+    return clpi_error(CLP_ALREADY_RELEASED, 0, "%s: this buffer was already released", function);
   return clpi_pool_check(buffer->pool, function);
 }
 

@@ -30,8 +30,8 @@ static bool is_open(bool is_unset, const char *variable, atomic_flag *is_told)
 {
   const char *text = is_unset ? NULL : clpi_environment_text(variable);
   if (text && !atomic_flag_test_and_set(is_told))
-    clpi_log(CLP_LOG_INFO, "%s is \"%s\", but the options of a pool set that field, and win",
-             variable, text);
+    clpi_log(CLP_LOG_INFO, "%s=\"%s\" is ignored for a pool whose options set that field", variable,
+             text);
   return is_unset;
 }
 
@@ -78,13 +78,13 @@ clp_status clpi_pool_options_read(const clp_allocator *allocator, const clp_pool
   if (options->hold_bytes == SIZE_MAX - 1)
     options->hold_bytes = SIZE_MAX;
   if (options->leading_bits_in_bin_id > CLP_MAX_LEADING_BITS)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0, "leading_bits_in_bin_id is %u, more than %u",
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "leading_bits_in_bin_id is %u; expected 0 to %u",
                       options->leading_bits_in_bin_id, CLP_MAX_LEADING_BITS);
   if (options->reuse_flags & ~(unsigned)BOTH_FLAGS)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "reuse_flags has unknown bits: 0x%x",
                       options->reuse_flags & ~(unsigned)BOTH_FLAGS);
   if (options->arena > 1)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_options: arena is %u, not 0 or 1",
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_options: arena is %u; expected 0 or 1",
                       options->arena);
   return CLP_SUCCESS;
 }
@@ -95,11 +95,11 @@ clp_status clpi_limit_from_fraction(const char *whose, size_t device_bytes, doub
                                     size_t *limit)
 {
   if (!(fraction >= 0.0 && fraction <= 1.0))
-    return clpi_error(CLP_INVALID_ARGUMENT, 0, "a limit of %g is not between 0 and 1", fraction);
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "a limit's fraction is %g, not 0 to 1", fraction);
   if (!device_bytes && fraction > 0.0)
-    return clpi_error(CLP_NOT_SUPPORTED, 0,
-                      "a limit as a part of the device's memory: %s does not know how much it has",
-                      whose);
+    return clpi_error(
+        CLP_NOT_SUPPORTED, 0,
+        "the device's memory is unknown to %s: set the limit in bytes, not as a fraction", whose);
   size_t bytes = fraction < 1.0 ? (size_t)(fraction * (double)device_bytes) : device_bytes;
   *limit = bytes || fraction <= 0.0 ? bytes : 1; /* 0 would mean no limit */
   return CLP_SUCCESS;

@@ -9,9 +9,9 @@ static clp_status refuse(const clp_pool *pool, size_t bytes, size_t limit, size_
                          size_t held)
 {
   if (!limit)
-    return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "the pool cannot count as many bytes");
+    return clpi_error(CLP_OUT_OF_DEVICE_MEMORY, 0, "the pool's total would exceed SIZE_MAX bytes");
   return clpi_error(CLP_LIMIT_EXCEEDED, 0,
-                    "a block of %zu bytes would pass the limit of %zu bytes: the pool%s manages "
+                    "a block of %zu bytes would exceed the limit of %zu bytes: the pool%s manages "
                     "%zu bytes, of which it holds %zu",
                     bytes, limit, clpi_pool_quote(pool).text, managed, held);
 }
@@ -110,8 +110,8 @@ static void give_back(clpi_request *wanted)
                                         bytes, (clpi_uses){&use, 1});
   clpi_hooked_free_end(&pair, status);
   if (status)
-    clpi_log(CLP_LOG_ERROR, "%s did not take back a new block of %zu bytes: %s",
-             pool->allocator->name, bytes, clp_last_error()->message);
+    clpi_log(CLP_LOG_ERROR, "%s could not free a new block of %zu bytes: %s", pool->allocator->name,
+             bytes, clp_last_error()->message);
   wanted->memory = 0;
   unreserve(wanted);
 }

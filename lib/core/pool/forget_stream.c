@@ -61,7 +61,7 @@ static clp_status check(const clp_pool *pool, clp_stream stream)
     return clpi_error(CLP_NOT_SUPPORTED, 0, "%s cannot order streams", allocator->name);
   if (stream == allocator->ops.home_stream)
     return clpi_error(CLP_INVALID_ARGUMENT, 0,
-                      "clp_pool_forget_stream: this is the home stream of %s, which needs it",
+                      "clp_pool_forget_stream: the home stream of %s cannot be forgotten",
                       allocator->name);
   return CLP_SUCCESS;
 }

@@ -270,9 +270,9 @@ static void try_again(ladder *self)
 /* What is wrong with the callback, for messages. */
 static const char *complaint(const ladder *self)
 {
-  return self->idle_rounds < MOST_IDLE_ROUNDS ? ""
-                                              : "; on_out_of_memory has said 64 times that it "
-                                                "freed memory, but clpool got none back";
+  return self->idle_rounds < MOST_IDLE_ROUNDS
+             ? ""
+             : "; on_out_of_memory returned true 64 times, but no memory came back to clpool";
 }
 
 static clp_status report(const ladder *self)
@@ -305,8 +305,8 @@ clp_status clpi_free_and_retry(clpi_request *wanted)
     return CLP_SUCCESS;
   if (clpi_is_freeing(wanted->pool))
     return clpi_error(CLP_BUSY, 0,
-                      "%s: its free allocates from the pool that called it, and there is no memory "
-                      "for %zu bytes before it has returned",
+                      "%s: its free function allocates from the pool that called it, and %zu bytes "
+                      "are not available until it returns",
                       wanted->pool->allocator->name, wanted->bytes);
   for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]);) {
     clpi_lack lack = wanted->lack;

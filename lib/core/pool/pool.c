@@ -111,8 +111,8 @@ clp_status clp_pool_create(clp_allocator *allocator, const clp_pool_options *opt
   }
   if (allocator->ops.deferred)
     clpi_log(CLP_LOG_WARNING,
-             "a pool%s was made on the deferred allocator %s: it reports memory before it exists, "
-             "so the pool cannot react when there is none",
+             "the pool%s is on the deferred allocator %s: if memory runs out, a kernel launch "
+             "fails later, and the pool cannot free memory and retry",
              clpi_pool_quote(pool).text, allocator->name);
   *out = pool;
   return CLP_SUCCESS;
@@ -204,7 +204,7 @@ static void free_rest(clp_pool *pool)
   clpi_shards_unlock_all(&pool->shards);
   if (left.held_blocks)
     clpi_log(CLP_LOG_ERROR,
-             "%s did not take back %zu blocks of %zu bytes at the end of a pool%s: %s",
+             "%s could not free %zu blocks, %zu bytes in all, at the end of the pool%s: %s",
              pool->allocator->name, left.held_blocks, left.held_bytes, clpi_pool_quote(pool).text,
              clp_last_error()->message);
 }

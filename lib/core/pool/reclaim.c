@@ -53,7 +53,7 @@ static clp_status trim_allocator(clp_pool *pool, const trim *it)
   clp_status status = call_allocator(pool, it);
   if (!status || status == CLP_NOT_SUPPORTED)
     return CLP_SUCCESS;
-  return clpi_allocator_check_call(allocator, status, serial, "giving back what it keeps");
+  return clpi_allocator_check_call(allocator, status, serial, "freeing its unused memory");
 }
 
 clp_status clpi_return_cached(clp_pool *pool, size_t most)
@@ -193,6 +193,6 @@ void clpi_shed(clp_pool *pool)
   if (!status)
     status = trim_allocator(pool, &(trim){.most = SIZE_MAX, .most_unused = beyond.most_held});
   if (status)
-    clpi_log(CLP_LOG_ERROR, "a pool%s holds more than its hold_bytes: %s",
+    clpi_log(CLP_LOG_ERROR, "the pool%s holds more than its hold_bytes: %s",
              clpi_pool_quote(pool).text, clp_last_error()->message);
 }

@@ -39,7 +39,7 @@ static void return_released(clp_pool *pool, clp_buffer *buffer, bool is_ending)
     status = clpi_return_cached(pool, 0);
   if (status)
     clpi_log(CLP_LOG_ERROR,
-             "a buffer of the pool%s is released, but its memory did not go back to the device: %s",
+             "a buffer of the pool%s was released, but its memory could not be freed: %s",
              clpi_pool_quote(pool).text, clp_last_error()->message);
 }
 
@@ -70,7 +70,7 @@ __attribute__((noinline)) static clp_status release_slow(clp_pool *pool, clp_buf
   if (clpi_pool_is_inherited(pool))
     return CLP_SUCCESS; /* the block is the parent's */
   if (!clpi_buffer_is_active(buffer))
-    return clpi_error(CLP_ALREADY_RELEASED, 0, "this buffer was released before");
+    return clpi_error(CLP_ALREADY_RELEASED, 0, "this buffer was already released");
   CLPI_UNCANCELLED;
   if (buffer->bound)
     stream = buffer->bound;

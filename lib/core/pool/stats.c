@@ -108,7 +108,7 @@ clp_status clp_pool_get_bin_stats(const clp_pool *pool, size_t bin, clp_bin_stat
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_get_bin_stats: pool or stats is NULL");
   unsigned leading_bits = pool->options.leading_bits_in_bin_id;
   if (clp_bin_number(leading_bits, clp_bin_size(leading_bits, bin)) != bin)
-    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_get_bin_stats: bin %zu is no size's", bin);
+    return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_pool_get_bin_stats: no size has bin %zu", bin);
   clp_status status = clpi_pool_check(pool, "clp_pool_get_bin_stats");
   if (status)
     return status;

@@ -150,9 +150,9 @@ static clp_status find_last_use(clpi_streams *streams, clpi_stream *stream, bool
   bool is_pinned = stream->pins > 0, is_active = stream->is_active;
   streams->owner->unlock_all(streams);
   if (is_pinned)
-    return clpi_error(CLP_BUSY, 0, "a call with the stream is under way");
+    return clpi_error(CLP_BUSY, 0, "a call in another thread is using the stream");
   if (is_active)
-    return clpi_error(CLP_BUSY, 0, "an active buffer is bound to the stream or notes its use");
+    return clpi_error(CLP_BUSY, 0, "an active buffer is bound to the stream or uses it");
   return CLP_SUCCESS;
 }
 

@@ -73,7 +73,7 @@ static clp_status pin_last(clpi_streams *streams, clpi_uses all, clpi_stream **o
   if (last || !allocator->ops.free_stream)
     return CLP_SUCCESS;
   clp_status status =
-      clpi_allocator_call(allocator, "giving its stream for frees", free_stream, &handle);
+      clpi_allocator_call(allocator, "getting its stream for frees", free_stream, &handle);
   return status ? status : clpi_stream_pin(streams, handle, out);
 }
 

@@ -186,7 +186,7 @@ static void finish(clpi_streams *streams, clpi_stream *stream, clpi_mark *mark, 
 static bool is_done(const clp_allocator *allocator, const clpi_mark *mark)
 {
   bool done = false;
-  return !clpi_allocator_call(allocator, "asking for a mark", mark_is_done, mark->mark, &done) &&
+  return !clpi_allocator_call(allocator, "querying a mark", mark_is_done, mark->mark, &done) &&
          done;
 }
 
