@@ -58,7 +58,7 @@ static cl_int release(cl_mem block)
 
 static clp_status refuse(const clpi_account *account, size_t bytes)
 {
-  return clpi_error(CLP_LIMIT_EXCEEDED, 0, "%zu bytes do not fit in the limit of %zu", bytes,
+  return clpi_error(CLP_LIMIT_EXCEEDED, 0, "%zu bytes would exceed the limit of %zu", bytes,
                     account->limit_bytes);
 }
 

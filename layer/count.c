@@ -44,8 +44,9 @@ void clpi_report(void)
   for (int i = 0; i < 2; i++) {
     char rest[512];
     describe_others(i, rest, sizeof(rest));
-    clpi_layer_complain("%s: %zu from held memory, %zu of new memory, %s", i ? "images" : "buffers",
-                        totals.served[i] - totals.fresh[i], totals.fresh[i], rest);
+    clpi_layer_complain("%s: %zu from held memory, %zu from new memory, %s",
+                        i ? "images" : "buffers", totals.served[i] - totals.fresh[i],
+                        totals.fresh[i], rest);
     served += totals.served[i];
     fresh += totals.fresh[i];
   }

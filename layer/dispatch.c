@@ -96,7 +96,7 @@ cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_dispatch *targe
     return CL_INVALID_VALUE;
   clean_environment();
   if (clpi_target) {
-    clpi_layer_complain("a second OpenCL loader of this process runs without it");
+    clpi_layer_complain("calls of a second OpenCL loader in this process are ignored");
     return CL_INVALID_OPERATION;
   }
   clpi_loader = __builtin_extract_return_addr(__builtin_return_address(0));

@@ -31,10 +31,11 @@ static const char *claim(int descriptor)
 {
   struct stat found;
   if (flock(descriptor, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
-    return "another process records to it";
+    return "another process is recording to it";
   if (fstat(descriptor, &found))
     return strerror(errno);
-  return found.st_size > 0 ? "it is not empty, and one file is for one process" : NULL;
+  return found.st_size > 0 ? "the file is not empty; put %p in its name for a file per process"
+                           : NULL;
 }
 
 /* A pipe that no process reads is not waited for. */
@@ -63,7 +64,7 @@ static void end_if_failed(void)
 {
   if (!recording.file.failure || atomic_load_explicit(&recording.has_ended, memory_order_relaxed))
     return;
-  clpi_layer_complain("the recording ends: %s", strerror(recording.file.failure));
+  clpi_layer_complain("the recording stopped: %s", strerror(recording.file.failure));
   atomic_store_explicit(&recording.has_ended, true, memory_order_relaxed);
 }
 
@@ -94,7 +95,8 @@ bool clpi_recording_begin(void)
   char path[PATH_MAX];
   const char *pattern = secure_getenv(variable);
   if (!pattern || !*pattern) {
-    clpi_layer_complain("%s names no file: nothing is recorded", variable);
+    clpi_layer_complain("%s is empty or unset; expected a file name: nothing is recorded",
+                        variable);
     return false;
   }
   const char *reason = !name_file(pattern, path) ? strerror(ENAMETOOLONG)

@@ -19,8 +19,9 @@ static bool read_bits(void)
     return true;
   unsigned long value = strtoul(bits, &end, 10);
   if (strspn(bits, "0123456789") != strlen(bits) || !*bits || value > CLP_MAX_LEADING_BITS) {
-    clpi_layer_complain("CLPOOL_LAYER_LEADING_BITS is \"%.40s\", not 0 to %d: nothing is pooled",
-                        bits, CLP_MAX_LEADING_BITS);
+    clpi_layer_complain(
+        "CLPOOL_LAYER_LEADING_BITS is \"%.40s\"; expected 0 to %d: nothing is pooled", bits,
+        CLP_MAX_LEADING_BITS);
     return false;
   }
   clpi_settings.leading_bits = (unsigned)value;
@@ -34,8 +35,9 @@ static bool read_size(const char *variable, char **size)
   if (!text)
     return true;
   if (clp_bytes_parse(text, SIZE_MAX, &bytes)) {
-    clpi_layer_complain("%s is \"%.40s\", not a size such as 512M, 1.5G or 40%%: nothing is pooled",
-                        variable, text);
+    clpi_layer_complain(
+        "%s is \"%.40s\"; expected a size such as 512M, 1.5G or 40%%: nothing is pooled", variable,
+        text);
     return false;
   }
   *size = strdup(text);

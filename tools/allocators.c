@@ -36,10 +36,10 @@ static clp_status create_cuda_async(const clpi_opened *where, clp_allocator **ou
 
 const clpi_allocator_row clpi_allocators[CLPI_ALLOCATOR_KINDS] = {
     {"host", CLPI_NO_BACKEND, true, create_host, "posix_memalign"},
-    {"simulated", CLPI_NO_BACKEND, true, create_simulated, "nothing: memory is counted"},
+    {"simulated", CLPI_NO_BACKEND, true, create_simulated, "counts bytes, allocates nothing"},
     {"cl-deferred", CLPI_OPENCL, false, CLPI_CL(clpi_create_cl_deferred), "clCreateBuffer"},
     {"cl-immediate", CLPI_OPENCL, false, CLPI_CL(clpi_create_cl_immediate),
-     "clCreateBuffer and making sure of the memory"},
+     "clCreateBuffer, backed by memory at once"},
     {"cl-svm", CLPI_OPENCL, true, CLPI_CL(clpi_create_cl_svm), "clSVMAlloc"},
     {"cuda-async", CLPI_CUDA, true, create_cuda_async, "cuMemAllocFromPoolAsync"},
 };
@@ -59,11 +59,11 @@ int clpi_choose_device(clpi_allocator_choice *choice, const char *text)
   clpi_backend backend = strchr(text, '.') ? CLPI_OPENCL : CLPI_CUDA;
   const char **device = &choice->devices[backend];
   if (!isdigit((unsigned char)*text))
-    return clpi_misuse("--device: expected a device of OpenCL, such as 0.0, or of CUDA, such as 0, "
-                       "found \"%s\"",
-                       text);
+    return clpi_misuse(
+        "--device: expected an OpenCL device such as 0.0 or a CUDA device such as 0, found \"%s\"",
+        text);
   if (*device)
-    return clpi_misuse("one %s device at a time, but there is \"%s\", too", backends[backend],
+    return clpi_misuse("--device: expected one %s device, found another, \"%s\"", backends[backend],
                        text);
   *device = text;
   return CLPI_EXIT_SUCCESS;
@@ -76,7 +76,7 @@ int clpi_check_devices(const clpi_allocator_choice *choice, unsigned kinds)
     is_used[clpi_allocators[kind].backend] |= kinds >> kind & 1;
   for (clpi_backend i = 0; i < CLPI_BACKENDS; i++)
     if (choice->devices[i] && !is_used[i])
-      return clpi_misuse("--device=%s is of %s: it needs an --allocator of %s (see clpool info)",
+      return clpi_misuse("--device=%s is for %s: choose an --allocator of %s (see clpool info)",
                          choice->devices[i], backends[i], backends[i]);
   return CLPI_EXIT_SUCCESS;
 }

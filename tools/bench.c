@@ -69,7 +69,7 @@ static void print(const trace_costs *costs)
 {
   if (*costs->device)
     puts(costs->device);
-  puts("A pair, of memory that is there already, and a sub-buffer take as long for any size.");
+  puts("A pair, of memory that the pool holds, and a sub-buffer take the same time for any size.");
   for (size_t i = 0; i < costs->count; i++)
     print_table(&costs->tables[i]);
 }
@@ -100,11 +100,11 @@ static unsigned choose_usual(const clpi_arguments *arguments)
   if (device || given)
     kinds |= 1U << CLPI_ALLOCATOR_CL_DEFERRED | 1U << CLPI_ALLOCATOR_CL_IMMEDIATE;
   else
-    clpi_complain("remark: %s, so the host alone is measured", list.missing[CLPI_OPENCL]);
+    clpi_complain("note: %s, so only the host is measured", list.missing[CLPI_OPENCL]);
   if (device && device->svm)
     kinds |= 1U << CLPI_ALLOCATOR_CL_SVM;
   else if (device)
-    clpi_complain("remark: %s has no shared virtual memory, so cl-svm is left out",
+    clpi_complain("note: %s does not support shared virtual memory, so cl-svm is skipped",
                   *device->name ? device->name : "the device");
   return kinds;
 }
@@ -126,7 +126,7 @@ static int run(clpi_arguments *arguments)
   clpi_output_file *file = NULL;
   int code = CLPI_EXIT_SUCCESS;
   if (arguments->allocators >> CLPI_ALLOCATOR_SIMULATED & 1)
-    return clpi_misuse("the simulated allocator has no device, so nothing can be measured on it");
+    return clpi_misuse("cannot measure the simulated allocator, which has no device");
   if (arguments->output)
     code = clpi_output_file_create(arguments->output, &file);
   if (!code)
@@ -153,10 +153,10 @@ const clpi_command clpi_bench_command = {
     .summary = "measure what memory costs on this machine, for clpool tune",
     .usage = "[OPTION]...",
     .about =
-        "Measures what memory costs on this machine: for five sizes, taking memory from the\n"
-        "device, giving it back, and writing to it for the first time and again; a sub-buffer;\n"
-        "an allocation and its release from a pool, and from an arena. Figures are medians, the\n"
-        "least of three rounds. An allocator takes about two seconds and at most 128 MiB.\n",
+        "Measures what memory costs on this machine: for five sizes, the device's allocation\n"
+        "and free, and the first and a later write; also a sub-buffer, and an allocation with\n"
+        "its release in a pool and in an arena. Each figure is the least median of three rounds.\n"
+        "An allocator takes about two seconds and at most 128 MiB.\n",
     .examples = "  clpool bench\n"
                 "  clpool bench --allocator=cl-immediate --device=1.0 -o my-gpu.csv\n"
                 "  clpool bench --allocator=cuda-async --allocator=cl-immediate --device=1.0 "

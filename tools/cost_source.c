@@ -15,7 +15,7 @@ static int unknown_name(const char *name)
     size_t length = strlen(names);
     snprintf(names + length, sizeof(names) - length, "%s, ", clpi_known_machines[i]);
   }
-  return clpi_misuse("--cost: expected %sor a file of clpool bench, found \"%s\"", names, name);
+  return clpi_misuse("--cost: expected %sor a clpool bench file, found \"%s\"", names, name);
 }
 
 int clpi_costs_open(const char *source, trace_costs *costs)

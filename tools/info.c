@@ -173,10 +173,9 @@ const clpi_command clpi_info_command = {
     .summary = "show the allocators, and the OpenCL and CUDA devices of this machine",
     .usage = "[OPTION]...",
     .about =
-        "Shows the version, the allocators, every OpenCL platform and device with its memory,\n"
-        "largest block, alignment and what else matters for allocating, and every CUDA\n"
-        "device with its memory. If there are none, it says why. A device's number, such as\n"
-        "0.0, or 0 on CUDA, is what --device of the other commands takes.\n",
+        "Shows the version, the allocators, and each OpenCL and CUDA device with what matters\n"
+        "for allocating, such as its memory. If there is none, it says why. A device's number,\n"
+        "such as 0.0, or 0 for CUDA, is a value for --device of the other commands.\n",
     .examples = "  clpool info\n"
                 "  clpool info --json\n",
     .run = run,

@@ -44,13 +44,13 @@ static void put_before(const char *variable, const char *file)
 static int check_layer(const char *library, const char *advice)
 {
   if (strchr(library, ':'))
-    return clpi_misuse("the layer %s: OpenCL's loader takes no name with a colon", library);
+    return clpi_misuse("the layer's path must not contain a colon: %s", library);
   void *layer = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   if (!layer)
     return clpi_misuse("cannot load the layer: %s%s", dlerror(), advice);
   bool is_layer = dlsym(layer, "clGetLayerInfo") && dlsym(layer, "clInitLayer");
   dlclose(layer);
-  return is_layer ? CLPI_EXIT_SUCCESS : clpi_misuse("%s is no layer of the OpenCL loader", library);
+  return is_layer ? CLPI_EXIT_SUCCESS : clpi_misuse("%s is not an OpenCL layer", library);
 }
 
 /* --- the loader --- */
@@ -96,14 +96,14 @@ static void set_loader(const char *library)
 int clpi_layers_set(const char *file, const char *does)
 {
   if (!CLPI_HAS_LAYER)
-    return clpi_misuse("this clpool is built without the layer that %s", does);
+    return clpi_misuse("this clpool was built without the layer that %s", does);
   char installed[PATH_MAX], path[PATH_MAX];
   snprintf(installed, sizeof(installed), "%s/%s", CLPI_LAYER_FOLDER, file);
   const char *named = secure_getenv("CLPOOL_LAYER_LIBRARY");
   const char *library = named ? named : installed;
   /* The program may change its working directory. */
   const char *whole = strchr(library, '/') && realpath(library, path) ? path : library;
-  int code = check_layer(whole, named ? "" : " ('make install' puts it there)");
+  int code = check_layer(whole, named ? "" : " ('make install' installs it)");
   if (code)
     return code;
   put_before("OPENCL_LAYERS", whole);
@@ -210,8 +210,8 @@ static void set_unused(char path[PATH_MAX])
     clpi_layers_set_variable(unused_variable, path);
     return;
   }
-  clpi_complain("cannot see whether the layer is used, by a file in %s: %s", folder,
-                strerror(errno));
+  clpi_complain("cannot create a temporary file in %s (TMPDIR), to see whether OpenCL is used: %s",
+                folder, strerror(errno));
   *path = '\0';
 }
 
@@ -222,11 +222,11 @@ static void tell_why_unused(const char *program, const char *loss)
   (void)unsetenv("OPENCL_LAYERS"); /* this process needs none */
   clpi_list_opencl(&found);
   if (found.platform_count == 0)
-    clpi_complain("there is no OpenCL driver here (see clpool info): %s", loss);
+    clpi_complain("there is no OpenCL driver (see clpool info): %s", loss);
   else if (!*loader || has_layers(loader))
-    clpi_complain("%s used no OpenCL, or its OpenCL loader cannot be replaced: %s", program, loss);
+    clpi_complain("%s did not use OpenCL, or its loader cannot be replaced: %s", program, loss);
   else
-    clpi_complain("%s used no OpenCL, or its OpenCL loader cannot be replaced: %s. %s %s: install "
+    clpi_complain("%s did not use OpenCL, or its loader cannot be replaced: %s. %s %s: install "
                   "ocl-icd-libopencl1 (2.3 or later)",
                   program, loss, loader, access(loader, F_OK) ? "is missing" : "has no layers");
 }
@@ -242,7 +242,7 @@ int clpi_layers_run(char **program, const char *loss)
   if (is_used && *unused && outer)
     (void)unlink(outer);
   if (!code && !is_used && found.st_size > 0)
-    clpi_complain("%s allocated nothing by OpenCL: %s", program[0], loss);
+    clpi_complain("%s allocated nothing with OpenCL: %s", program[0], loss);
   else if (!code && !is_used)
     tell_why_unused(program[0], loss);
   (void)unlink(unused);

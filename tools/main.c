@@ -41,7 +41,7 @@ static int unknown_command(const char *name)
 static void print_help(void)
 {
   puts("Usage: clpool COMMAND [OPTION]...\n"
-       "Pools of device memory: what this machine has, and what pooling does for a program.\n"
+       "Device-memory pools: shows what this machine has and what a pool does for a program.\n"
        "\n"
        "Commands:");
   for (size_t i = 0; clpi_commands[i]; i++)
@@ -60,7 +60,7 @@ static void print_help(void)
        "  clpool report run.csv -o report.html\n"
        "  clpool help tune\n"
        "\n"
-       "Exit codes: 0 success; 1 the run failed; 2 wrong use, or a trace that cannot be read.");
+       "Exit codes: 0 success; 1 the run failed; 2 invalid arguments or an unreadable trace.");
 }
 
 static bool is_one_of(const char *argument, const char *one, const char *other)
@@ -74,7 +74,7 @@ static int help(const char *name, const char *extra)
     name = NULL;
   const clpi_command *command = name ? clpi_find_command(name) : NULL;
   if (extra)
-    return clpi_misuse("there is no argument \"%s\" (see clpool --help)", extra);
+    return clpi_misuse("unexpected argument \"%s\" (see clpool --help)", extra);
   if (name && !command)
     return unknown_command(name);
   if (command)

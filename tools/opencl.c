@@ -78,10 +78,10 @@ static void add_platform(clpi_devices *list, cl_platform_id id)
   cl_int code = clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, CLPI_MOST_DEVICES, ids, &count);
   bool is_pocl = strcmp(platform->name, "Portable Computing Language") == 0;
   if (code == CL_DEVICE_NOT_FOUND && is_pocl)
-    platform->missing = "PoCL has none without a directory that it can write to: POCL_CACHE_DIR";
+    platform->missing = "PoCL needs a writable directory: set POCL_CACHE_DIR";
   else if (code)
     platform->missing =
-        code == CL_DEVICE_NOT_FOUND ? "its driver found none" : "clGetDeviceIDs failed";
+        code == CL_DEVICE_NOT_FOUND ? "the driver found none" : "clGetDeviceIDs failed";
   for (unsigned i = 0; !code && i < count && i < CLPI_MOST_DEVICES; i++)
     add_device(list, i, ids[i]);
   list->platform_count++;
@@ -94,9 +94,10 @@ void clpi_list_opencl(clpi_devices *list)
   cl_int code = clGetPlatformIDs(CLPI_MOST_PLATFORMS, ids, &count);
   for (cl_uint i = 0; !code && i < count && i < CLPI_MOST_PLATFORMS; i++)
     add_platform(list, ids[i]);
-  list->missing[CLPI_OPENCL] = "there is no OpenCL device on this machine";
+  list->missing[CLPI_OPENCL] = "there is no OpenCL device on this machine (see clpool info)";
   if (code == CL_PLATFORM_NOT_FOUND_KHR || (!code && count == 0))
-    list->missing[CLPI_OPENCL] = "there is no OpenCL driver on this machine";
+    list->missing[CLPI_OPENCL] = "there is no OpenCL driver (install your GPU vendor's or "
+                                 "pocl-opencl-icd; check with clinfo)";
   else if (code)
     list->missing[CLPI_OPENCL] = "clGetPlatformIDs failed";
 }
@@ -105,7 +106,7 @@ void clpi_list_opencl(clpi_devices *list)
 
 static int failed(const char *call, int code)
 {
-  return clpi_complain("%s failed with OpenCL's code %d", call, code);
+  return clpi_complain("%s failed with OpenCL error %d", call, code);
 }
 
 int clpi_opencl_open(clpi_opened *opened)

@@ -33,42 +33,43 @@ enum {
 
 const clpi_option clpi_options[] = {
     {"output", 'o', "FILE", CLPI_RECORD, CLPI_PATH, FIELD(output),
-     .help = "write the trace to FILE, which is created or emptied. %p in its" NEXT
-             "name becomes the process id: each process has a file of its own"},
+     .help = "write the trace to FILE, which is created or overwritten. %p in" NEXT
+             "its name becomes the process ID: each process gets its own file"},
     {"stacks", 0, NULL, CLPI_RECORD, CLPI_FLAG, FIELD(has_stacks),
-     .help = "also record the call stack of each allocation, of C and of Python," NEXT
-             "for clpool report; this takes up to 6 us an allocation",
+     .help = "also record the C and Python call stack of each allocation, for" NEXT
+             "clpool report; this takes up to 6 us per allocation",
      .variable = "CLPOOL_LAYER_STACKS"},
     {"output", 'o', "FILE", CLPI_REPORT, CLPI_OUTPUT, FIELD(output),
-     .help = "write a page for browsers, one file that needs no network"},
+     .help = "write the report, one HTML file that needs no network"},
     {"folded", 0, "FILE", CLPI_REPORT, CLPI_OUTPUT, FIELD(folded),
-     .help = "write the stacks of what was in use at the peak, for speedscope" NEXT
-             "and flamegraph.pl"},
+     .help = "write the call stacks of the memory in use at the peak, for" NEXT
+             "speedscope and flamegraph.pl"},
     {"perfetto", 0, "FILE", CLPI_REPORT, CLPI_OUTPUT, FIELD(perfetto),
-     .help = "write counters over the trace's time, which ui.perfetto.dev and" NEXT
-             "chrome://tracing open"},
+     .help =
+         "write counters over the trace's time, for ui.perfetto.dev and" NEXT "chrome://tracing"},
     {"time", 0, "NS", CLPI_TUNE, CLPI_NUMBER, FIELD(most_ns),
-     .help = "recommend the least memory among the settings whose operations take" NEXT
-             "at most NS nanoseconds longer than with the quickest one; 500 by" NEXT "default",
+     .help = "recommend the least memory among the settings that take at most NS" NEXT
+             "nanoseconds more per operation than the fastest one; 500 by" NEXT "default",
      .most = MOST_NS},
     {"cost", 0, "SOURCE", CLPI_TUNE, CLPI_COST, FIELD(cost),
-     .help = "what the device's memory costs: a file that clpool bench wrote, or" NEXT
-             "a table that is built in (nvidia-h200, the default, or pocl-cpu)"},
+     .help = "what memory operations cost: a file that clpool bench wrote, or a" NEXT
+             "built-in table (nvidia-h200, the default, or pocl-cpu)"},
     {"allocator", 0, "NAME", CLPI_TUNE, CLPI_ALLOCATOR, FIELD(choice),
-     .help = "the allocator whose costs count; cl-immediate by default"},
+     .help = "the allocator whose costs to use; cl-immediate by default"},
     {"allocator", 0, "NAME", CLPI_REPLAY, CLPI_ALLOCATOR, FIELD(choice),
-     .help = "where memory comes from; by default simulated, which needs neither" NEXT
-             "a device nor memory"},
+     .help = "the allocator to replay on; by default simulated, which needs" NEXT
+             "neither a device nor memory"},
     {"allocator", 0, "NAME", CLPI_BENCH, CLPI_ALLOCATOR, FIELD(choice),
-     .help = "what to measure; may be given several times. By default host and" NEXT
-             "what the OpenCL device has"},
+     .help = "an allocator to measure; may be given several times. By default" NEXT
+             "host and those that the OpenCL device supports"},
     {"device", 0, "P.D", CLPI_REPLAY | CLPI_BENCH, CLPI_DEVICE, FIELD(choice),
      .help =
          "the OpenCL device, by its number in clpool info, such as 1.0; by" NEXT
          "default a GPU if there is one. A single number is a CUDA device," NEXT "0 by default"},
     {"arena", 0, NULL, CLPI_REPLAY | CLPI_REPORT, CLPI_ARENA, FIELD(replay.on_arena),
-     .help = "carve the blocks from large segments, which together may be larger" NEXT
-             "than the peak use so far, by SLACK times that peak; 0 to 1, 0.016" NEXT "by default"},
+     .help = "carve the blocks out of large segments. SLACK is how much more than" NEXT
+             "the peak in use they may take, as a fraction of that peak: 0 to 1," NEXT
+             "0.016 by default"},
     {"slack", 0, "SLACK", CLPI_REPLAY | CLPI_REPORT, CLPI_ARENA, FIELD(replay.on_arena),
      .help = "the same as --arena=SLACK"},
     {"leading-bits", 0, "B", CLPI_REPLAY | CLPI_REPORT | CLPI_RUN, CLPI_NUMBER,
@@ -77,31 +78,31 @@ const clpi_option clpi_options[] = {
              "bits mean less padding and fewer hits; see clpool tune",
      .most = BITS, .needs_pool = true, .variable = "CLPOOL_LAYER_LEADING_BITS"},
     {"limit", 0, "BYTES", READERS | CLPI_RUN, CLPI_SIZE, FIELD(limit),
-     .help = "the most that each pool may take (clpool run: each context), such" NEXT
-             "as 512M, 1.5GiB, or 40% of the memory of a real device; 0: no" NEXT "limit",
+     .help = "the most memory that each pool (clpool run: each context) may take," NEXT
+             "such as 512M, 1.5GiB, or 40% of a real device's memory; 0: no" NEXT "limit",
      .needs_pool = true, .variable = "CLPOOL_LAYER_LIMIT"},
     {"hold", 0, "BYTES", CLPI_RUN, CLPI_SIZE, FIELD(hold),
-     .help = "the most that each context holds. By default, memory in use and" NEXT
-             "held is at most the peak use, plus a quarter of that, plus 16 MiB",
+     .help = "the most memory that each context holds. By default, memory in use" NEXT
+             "and held is at most 1.25 times the peak in use, plus 16 MiB",
      .variable = "CLPOOL_LAYER_HOLD"},
     {"report", 0, NULL, CLPI_RUN, CLPI_FLAG, FIELD(has_report),
-     .help = "print to standard error at the end what was pooled, and why other" NEXT
+     .help = "print to standard error, at the end, what was pooled and why other" NEXT
              "buffers and images were not",
      .variable = "CLPOOL_LAYER_REPORT"},
     {"no-pool", 0, NULL, CLPI_REPLAY, CLPI_FLAG, FIELD(is_bare),
-     .help = "no pool: the allocator itself"},
+     .help = "use no pool: call the allocator directly"},
     {"compare", 0, NULL, CLPI_REPLAY, CLPI_FLAG, FIELD(compares),
      .help = "replay with a pool and without one, side by side", .needs_pool = true},
     {"scale", 0, "F", CLPI_REPLAY, CLPI_SCALE, FIELD(replay.scale),
      .help = "multiply every size by F; auto: by the largest power of two, at" NEXT
-             "most 1, with which the pool fits into a quarter of the device"},
+             "most 1, for which the pool fits in a quarter of the device"},
     {"passes", 0, "N", CLPI_REPLAY, CLPI_NUMBER, FIELD(replay.passes),
-     .help = "replay the trace N times in the same pool, and time the last", .least = 1,
+     .help = "replay the trace N times in the same pool, and time the last pass", .least = 1,
      .most = MOST_PASSES},
     {"lenient", 0, NULL, READERS, CLPI_FLAG, FIELD(is_lenient),
-     .help = "skip frees of what was allocated before the trace begins"},
+     .help = "skip frees of memory that was allocated before the trace began"},
     {"plot", 'o', "FILE", CLPI_TUNE, CLPI_OUTPUT, FIELD(output),
-     .help = "draw memory against time, to FILE.svg"},
+     .help = "plot memory against time per operation, to FILE.svg"},
     {"output", 'o', "FILE", CLPI_BENCH, CLPI_OUTPUT, FIELD(output),
      .help = "write the cost file that clpool tune --cost=FILE reads"},
     {"json", 0, NULL, JSON, CLPI_FLAG, FIELD(as_json), .help = "print one JSON object"},
@@ -148,9 +149,9 @@ int clpi_set_limit(clpi_arguments *arguments, size_t device_bytes)
   replay->has_limit = arguments->limit;
   if (!arguments->limit || !clp_bytes_parse(arguments->limit, device_bytes, &replay->limit_bytes))
     return CLPI_EXIT_SUCCESS;
-  return clpi_misuse("--limit: expected bytes, because the device's memory is unknown here, found "
-                     "\"%s\"",
-                     arguments->limit);
+  return clpi_misuse(
+      "--limit: expected a size in bytes, because the device's memory is unknown, found \"%s\"",
+      arguments->limit);
 }
 
 /* A part of the device's memory is looked at once the device is known. */
@@ -250,7 +251,7 @@ static int check_outputs(const clpi_command *command, const clpi_arguments *argu
   for (const clpi_option *option = clpi_options; option->name; option++) {
     const char *path = output_of(option, command, arguments);
     if (path && clpi_output_file_is_stdout(path) && has_stdout++)
-      return clpi_misuse("only one output can have standard output");
+      return clpi_misuse("only one output can go to standard output");
     for (const clpi_option *other = clpi_options; path && other < option; other++) {
       const char *another = output_of(other, command, arguments);
       if (another && clpi_output_file_is_same(path, another))
@@ -260,7 +261,7 @@ static int check_outputs(const clpi_command *command, const clpi_arguments *argu
     for (size_t i = 0; path && i < arguments->trace_count; i++) {
       const char *trace = arguments->traces[i];
       if (clpi_output_file_is_same(path, strcmp(trace, "-") == 0 ? "/dev/stdin" : trace))
-        return clpi_misuse("--%s names the trace itself, \"%s\"", option->name, path);
+        return clpi_misuse("--%s would overwrite the trace, \"%s\"", option->name, path);
     }
   }
   return CLPI_EXIT_SUCCESS;
@@ -270,10 +271,11 @@ static int check_operands(const clpi_command *command, const clpi_arguments *arg
 {
   const size_t count = arguments->trace_count;
   if (command->operands == CLPI_NO_OPERANDS && count > 0)
-    return clpi_misuse("there is no argument \"%s\" (see clpool %s --help)", arguments->traces[0],
+    return clpi_misuse("unexpected argument \"%s\" (see clpool %s --help)", arguments->traces[0],
                        command->name);
   if (command->operands == CLPI_ONE_TRACE && count > 1)
-    return clpi_misuse("one trace at a time, but there is \"%s\", too", arguments->traces[1]);
+    return clpi_misuse("expected one trace, found another, \"%s\"%s", arguments->traces[1],
+                       arguments->replay.on_arena ? " (a slack is given as --arena=SLACK)" : "");
   if (command->operands != CLPI_NO_OPERANDS && count == 0)
     return clpi_misuse("the %s is missing (see clpool %s --help)",
                        command->operands == CLPI_PROGRAM ? "program" : "trace", command->name);
@@ -291,7 +293,7 @@ static int complain(const clpi_command *command, int found, const char *text)
   if (optopt > 0 && optopt <= UCHAR_MAX)
     return clpi_misuse("there is no option \"-%c\" (see clpool %s --help)", optopt, command->name);
   if (optopt)
-    return clpi_misuse("there is a value where none belongs, \"%s\" (see clpool %s --help)", text,
+    return clpi_misuse("the option takes no value: \"%s\" (see clpool %s --help)", text,
                        command->name);
   return no_such_option(command, text);
 }
@@ -340,7 +342,7 @@ static int read_options(const clpi_command *command, int argc, char **argv,
     needs_pool = option->needs_pool ? option : needs_pool;
   }
   return arguments->is_bare && needs_pool
-             ? clpi_misuse("--%s cannot go together with --no-pool", needs_pool->name)
+             ? clpi_misuse("--%s cannot be combined with --no-pool", needs_pool->name)
              : CLPI_EXIT_SUCCESS;
 }
 

@@ -86,16 +86,16 @@ void clpi_tell_left_out(trace_reader *reader)
 {
   uint64_t line = reader->first_left_out, count = reader->left_out;
   if (reader->broken_line)
-    clpi_complain("remark: %s: line %" PRIu64 ", the last one, has no end and is left out",
+    clpi_complain("note: %s: line %" PRIu64 ", the last one, is incomplete and was skipped",
                   reader->lines.name, reader->broken_line);
   if (count > 0)
-    clpi_complain("remark: %s: %" PRIu64 " free%s of what was allocated before it begins %s left "
-                  "out, the first in line %" PRIu64,
-                  reader->lines.name, count, count > 1 ? "s" : "", count > 1 ? "are" : "is", line);
+    clpi_complain("note: %s: skipped %" PRIu64 " free%s of memory that was allocated before the "
+                  "trace began, the first in line %" PRIu64,
+                  reader->lines.name, count, count > 1 ? "s" : "", line);
 }
 
 int clpi_nothing_to(const char *command, const trace_reader *reader)
 {
-  return clpi_complain("%s: no allocation is recorded there, so there is nothing to %s",
+  return clpi_complain("%s: the trace has no allocations, so there is nothing to %s",
                        reader->lines.name, command);
 }

@@ -29,7 +29,7 @@ static int set_path(const char *output)
   if (!realpath(path, folder))
     return cannot_record(output, strerror(errno));
   if (strstr(folder, "%p"))
-    return cannot_record(output, "its folder has %p in its name");
+    return cannot_record(output, "its directory's name contains %p");
   if (snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
     return cannot_record(output, strerror(ENAMETOOLONG));
   if (strstr(name, "%p") && access(folder, W_OK | X_OK))
@@ -46,7 +46,7 @@ static int open_output(const char *output, int *file)
   if (*file < 0)
     return cannot_record(output, strerror(errno));
   if (flock(*file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
-    return cannot_record(output, "another process does so now");
+    return cannot_record(output, "another process is recording to it");
   if (fstat(*file, &found) || (S_ISREG(found.st_mode) && ftruncate(*file, 0)))
     return cannot_record(output, strerror(errno));
   (void)flock(*file, LOCK_UN);
@@ -58,16 +58,16 @@ static int record(clpi_arguments *arguments)
   const char *output = arguments->output;
   int file = -1; /* open until the program has ended, so that the reader of a pipe sees one end */
   if (!output)
-    return clpi_misuse("-o is missing, the file for the trace (see clpool record --help)");
+    return clpi_misuse("-o FILE is missing, which names the trace (see clpool record --help)");
   if (strcmp(output, "-") == 0)
-    return cannot_record(output, "name a file, not standard output, which is the program's");
+    return cannot_record(output, "standard output is the program's; name a file");
   int code = set_path(output);
   if (!code)
     code = clpi_layers_set("libclpool-record.so", "records");
   if (!code && !strstr(output, "%p"))
     code = open_output(output, &file);
   if (!code)
-    code = clpi_layers_run(arguments->traces, "nothing is recorded");
+    code = clpi_layers_run(arguments->traces, "nothing was recorded");
   if (file >= 0)
     close(file);
   return code;
@@ -77,10 +77,10 @@ const clpi_command clpi_record_command = {
     .bit = CLPI_RECORD,
     .name = "record",
     .operands = CLPI_PROGRAM,
-    .summary = "record what an OpenCL program allocates that does not use clpool",
+    .summary = "record the allocations of an OpenCL program that does not use clpool",
     .usage = "-o FILE [OPTION]... PROGRAM [ARGUMENT]...",
-    .about = "Runs an OpenCL program as it is and records the memory that it allocates, a trace\n"
-             "for clpool tune, report and replay. The exit code is the program's.\n",
+    .about = "Runs an unmodified OpenCL program and records its allocations in a trace for\n"
+             "clpool tune, report and replay. The exit code is the program's.\n",
     .examples = "  clpool record -o run.csv ./program --size 512\n"
                 "  clpool tune run.csv\n"
                 "  clpool record --stacks -o run.csv python3 program.py\n"
@@ -92,17 +92,17 @@ const clpi_command clpi_record_command = {
 static int run(clpi_arguments *arguments)
 {
   int code = clpi_layers_set("libclpool-layer.so", "pools");
-  return code ? code : clpi_layers_run(arguments->traces, "nothing is pooled");
+  return code ? code : clpi_layers_run(arguments->traces, "nothing was pooled");
 }
 
 const clpi_command clpi_run_command = {
     .bit = CLPI_RUN,
     .name = "run",
     .operands = CLPI_PROGRAM,
-    .summary = "run an OpenCL program that does not use clpool, with buffers from pools",
+    .summary = "run an unmodified OpenCL program with buffers from pools",
     .usage = "[OPTION]... PROGRAM [ARGUMENT]...",
-    .about = "Runs an OpenCL program as it is, with its buffers and images from pools. The exit\n"
-             "code is the program's.\n",
+    .about = "Runs an unmodified OpenCL program and takes its buffers and images from pools. The\n"
+             "exit code is the program's.\n",
     .examples = "  clpool run --report ./program --size 512\n",
     .run = run,
 };

@@ -105,8 +105,8 @@ const clpi_command clpi_replay_command = {
     .usage = "TRACE [OPTION]...",
     .about =
         "Replays a recorded program's allocations through a pool and measures them. TRACE is a\n"
-        "CSV log as clpool record, CLPOOL_TRACE and RMM write it, with columns Action, Pointer,\n"
-        "Size and others; it may be gzipped, and \"-\" is standard input.\n",
+        "CSV file that clpool record, CLPOOL_TRACE or RMM wrote, possibly gzipped; \"-\" is\n"
+        "standard input.\n",
     .examples = "  clpool replay trace.csv.gz\n"
                 "  clpool replay trace.csv.gz --leading-bits=2 --json\n"
                 "  clpool replay trace.csv.gz --arena\n"

@@ -61,9 +61,9 @@ static void print_subject(const clpi_replay_report *report)
     putchar(')');
   }
   if (replay->scale < 1.0 || replay->scale > 1.0)
-    printf(", sizes times %.10g", replay->scale);
+    printf(", sizes scaled by %.10g", replay->scale);
   if (replay->passes > 1)
-    printf(", %u times over, the last one timed", replay->passes);
+    printf(", %u passes, the last one timed", replay->passes);
   puts("");
 }
 
@@ -114,7 +114,7 @@ void clpi_print_replay(const clpi_replay_report *report)
   for (size_t i = 0; i < FIGURES; i++)
     print_row(&figures[i], compares ? &others[i] : NULL);
   if (compares && report->arguments->choice.kind == CLPI_ALLOCATOR_SIMULATED)
-    puts("\nnote: the simulated device's calls cost nothing; --allocator asks a real one");
+    puts("\nnote: the simulated device takes no time; choose a real one with --allocator");
 }
 
 /* --- JSON --- */

@@ -44,9 +44,9 @@ static clp_status write_file(size_t which, FILE *file, const clpi_report *report
 static int write_outputs(const clpi_report *report, clpi_output_file **files)
 {
   if (files[FOLDED] && !trace_survey_has_stacks(report->survey))
-    return clpi_misuse("%s has no stacks: clpool record --stacks and CLPOOL_TRACE_STACKS=1 record "
-                       "them",
-                       report->trace);
+    return clpi_misuse(
+        "%s has no call stacks: record with clpool record --stacks or CLPOOL_TRACE_STACKS=1",
+        report->trace);
   for (size_t i = 0; i < FILES; i++) {
     if (!files[i])
       continue;
@@ -79,10 +79,10 @@ static int check_outputs(const clpi_arguments *arguments)
 {
   const char *page = arguments->output, *ending = page ? strrchr(page, '.') : NULL;
   if (!page && !arguments->perfetto && !arguments->folded && !arguments->as_json)
-    return clpi_misuse("where does the report go? Name -o FILE.html, --perfetto=FILE, "
-                       "--folded=FILE or --json");
+    return clpi_misuse(
+        "no output is named: add -o FILE.html, --perfetto=FILE, --folded=FILE or --json");
   if (ending && strcasecmp(ending, ".pdf") == 0)
-    return clpi_misuse("-o: the page is HTML, which browsers print as PDF: name FILE.html");
+    return clpi_misuse("-o: the report is HTML, which browsers print as PDF: name it FILE.html");
   return CLPI_EXIT_SUCCESS;
 }
 
@@ -117,10 +117,9 @@ const clpi_command clpi_report_command = {
     .operands = CLPI_ONE_TRACE,
     .summary = "show where a recorded program's memory went, as a page for browsers",
     .usage = "TRACE [-o FILE.html] [OPTION]...",
-    .about =
-        "Replays a recorded program's allocations through a pool on a simulated device and\n"
-        "shows where the memory went: when, of which sizes and, if the trace has stacks (clpool\n"
-        "record --stacks), by which lines. \"-\" is standard input.\n",
+    .about = "Replays a recorded program's allocations through a pool on a simulated device and\n"
+             "shows where the memory went: when, in which sizes and, if the trace has call stacks\n"
+             "(clpool record --stacks), from which lines. \"-\" is standard input.\n",
     .examples = "  clpool report trace.csv.gz -o report.html\n"
                 "  clpool report trace.csv.gz -o arena.html --arena\n"
                 "  clpool report stacks.csv --folded=memory.folded\n",

@@ -97,7 +97,7 @@ static clp_status write_culprit(FILE *file, const trace_stacks *stacks)
     found = is_most ? i : found;
   }
   if (found > 0 && (bytes[found] < bytes[0] || !has_calls)) {
-    fprintf(file, " At the peak, <b>%s</b> of what was in use came from <code>",
+    fprintf(file, " At the peak, <b>%s</b> of the memory in use came from <code>",
             clpi_show_part(bytes[found], bytes[0]).text);
     clpi_write_escaped(file, clpi_base_name(trace_stacks_text(&lines->nodes[found])));
     fputs("</code>.", file);
@@ -132,20 +132,20 @@ static void write_next_step(FILE *file, const clpi_report *report)
 static clp_status write_verdict(FILE *file, const clpi_report *report)
 {
   const trace_replay_result *result = &report->survey->result;
-  fprintf(file, "<p class='verdict'>The program had at most <b>%s</b> in use",
+  fprintf(file, "<p class='verdict'>The program used at most <b>%s</b>",
           clpi_show_bytes(result->peak_active_bytes).text);
   if (result->failures > 0)
-    fprintf(file, ", without <b>%s</b> of its %s, which were refused",
+    fprintf(file, ", without <b>%s</b> of its %s, which the pool refused",
             clpi_show_grouped(result->failures).text,
             clpi_show_number_of(result->allocations + result->failures, "allocation").text);
   fputs(". ", file);
   write_pools(file, report);
-  fprintf(file,
-          " <b>%s</b> for that, <b>%s times</b> as much. <b>%s</b> of %s needed no call of the "
-          "device.",
-          clpi_show_bytes(result->peak_device_bytes).text, clpi_show_ratio(result->footprint).text,
-          clpi_show_part(result->hits, result->allocations).text,
-          clpi_show_number_of(result->allocations, "allocation").text);
+  fprintf(
+      file,
+      " <b>%s</b> for that, <b>%s times</b> as much. <b>%s</b> of %s needed no call to the device.",
+      clpi_show_bytes(result->peak_device_bytes).text, clpi_show_ratio(result->footprint).text,
+      clpi_show_part(result->hits, result->allocations).text,
+      clpi_show_number_of(result->allocations, "allocation").text);
   if (result->frees < result->allocations)
     fprintf(file, " The program never freed <b>%s</b>.",
             clpi_show_grouped(result->allocations - result->frees).text);

@@ -47,19 +47,19 @@ static void list_all(const clpi_report *report, figure_list *all)
       {"allocations", "Allocations", CLPI_COUNT, {result->allocations}},
       {"frees", "Frees", CLPI_COUNT, {result->frees}},
       {"hits", "Served without the device", CLPI_COUNT, {result->hits}},
-      {"misses", "Needed the device", CLPI_COUNT, {result->misses}},
+      {"misses", "Served by the device", CLPI_COUNT, {result->misses}},
       {"device_allocations", "Allocations on the device", CLPI_COUNT, {result->device_allocations}},
       {"device_frees", "Frees on the device", CLPI_COUNT, {result->device_frees}},
       {"failures", "Allocations refused", CLPI_COUNT, {result->failures}},
-      {"recorded_failures", "Failures recorded", CLPI_COUNT, {result->recorded_failures}},
-      {"peak_active_bytes", "Most in use at once", CLPI_BYTES, {result->peak_active_bytes}},
-      {"peak_managed_bytes", "Most in the pool at once", CLPI_BYTES, {result->peak_managed_bytes}},
-      {"peak_device_bytes", "Most taken from the device", CLPI_BYTES, {result->peak_device_bytes}},
-      {"footprint", "Footprint: taken over in use", CLPI_RATIO, {.ratio = result->footprint}},
+      {"recorded_failures", "Failures in the trace", CLPI_COUNT, {result->recorded_failures}},
+      {"peak_active_bytes", "Peak in use", CLPI_BYTES, {result->peak_active_bytes}},
+      {"peak_managed_bytes", "Peak in the pool", CLPI_BYTES, {result->peak_managed_bytes}},
+      {"peak_device_bytes", "Peak taken from the device", CLPI_BYTES, {result->peak_device_bytes}},
+      {"footprint", "Footprint: taken / in use", CLPI_RATIO, {.ratio = result->footprint}},
       {"events", "Events", CLPI_COUNT, {rows}},
       {"seconds", "Seconds from first to last", CLPI_RATIO, {.ratio = seconds}},
-      {"peak_active_event", "Most in use at event", CLPI_COUNT, {survey->active_peak.first.row}},
-      {"peak_managed_event", "Most in the pool at event", CLPI_COUNT, {managed->first.row}},
+      {"peak_active_event", "Peak in use at event", CLPI_COUNT, {survey->active_peak.first.row}},
+      {"peak_managed_event", "Peak in the pool at event", CLPI_COUNT, {managed->first.row}},
       {"active_bytes_at_peak", "In use at that event", CLPI_BYTES, {managed->active_bytes}},
       {"padding_bytes_at_peak",
        "Padding at that event",
@@ -96,8 +96,8 @@ static bool list_pool(const clpi_report *report, size_t i, figure_list *row)
       {NULL, "Pool", CLPI_WORDS, {.text = *title ? title : "pools without a name"}},
       {"name", NULL, CLPI_WORDS, {.text = pool->name}},
       {"kind", kind_title(report), CLPI_WORDS, {.text = kind_name(pool->kind)}},
-      {"peak_active_bytes", "Most in use", CLPI_BYTES, {share->peak_active_bytes}},
-      {"peak_managed_bytes", "Most in the pool", CLPI_BYTES, {share->peak_managed_bytes}},
+      {"peak_active_bytes", "Peak in use", CLPI_BYTES, {share->peak_active_bytes}},
+      {"peak_managed_bytes", "Peak in the pool", CLPI_BYTES, {share->peak_managed_bytes}},
   };
   fill(row, figures, sizeof(figures));
   return true;
@@ -113,8 +113,8 @@ static bool list_kind(const clpi_report *report, size_t i, figure_list *row)
   const clpi_figure figures[] = {
       {"kind", "Kind", CLPI_WORDS, {.text = kind_name((trace_kind)i)}},
       {"allocations", "Allocations", CLPI_COUNT, {kind->allocations}},
-      {"peak_active_bytes", "Most in use", CLPI_BYTES, {kind->peak_active_bytes}},
-      {"active_bytes_at_peak", "At the peak of all", CLPI_BYTES, {kind->active_bytes_at_peak}},
+      {"peak_active_bytes", "Peak in use", CLPI_BYTES, {kind->peak_active_bytes}},
+      {"active_bytes_at_peak", "At the total peak", CLPI_BYTES, {kind->active_bytes_at_peak}},
       {"active_bytes_at_end", "At the end", CLPI_BYTES, {kind->active_bytes}},
   };
   fill(row, figures, sizeof(figures));
@@ -146,7 +146,7 @@ static bool list_bin(const clpi_report *report, size_t i, figure_list *row)
       {"held_blocks_at_peak", "Blocks held", CLPI_COUNT, {held_blocks}},
       {"held_bytes_at_peak", "Held", CLPI_BYTES, {held}},
       {"padding_bytes_at_peak", NULL, CLPI_BYTES, {padding}},
-      {NULL, "Part of all held", CLPI_PART, {.ratio = part}},
+      {NULL, "Share of all held", CLPI_PART, {.ratio = part}},
   };
   fill(row, figures, sizeof(figures));
   row->on_page = held == 0 ? HIDDEN : part < 0.02 ? AMONG_OTHERS : SHOWN;
@@ -204,8 +204,8 @@ static const struct table {
     {"by_kind", "Memory by kind, in use", "", list_kind},
     {"bins", "Held when the pool was largest, by block size", "", list_bin},
     {"largest", "The largest allocations",
-     "<p>Allocations of the same size, thread, stream, kind and call stack share a row. Its life "
-     "is the longest of theirs.</p>\n",
+     "<p>Allocations of the same size, thread, stream, kind and call stack share a row, which "
+     "shows the longest life.</p>\n",
      list_group},
 };
 enum { TABLES = sizeof(tables) / sizeof(tables[0]) };

@@ -164,7 +164,7 @@ static void write_legend(const plot *in)
   fprintf(in->file,
           "<ul class='legend'>\n"
           "<li><i class='active'></i>in use: at most <b>%s</b>, at event %s</li>\n%s"
-          "<li><i class='managed'></i>in the pool, with what it holds and padding: at most "
+          "<li><i class='managed'></i>in the pool, with held blocks and padding: at most "
           "<b>%s</b>, at event %s</li>\n",
           clpi_show_bytes(active->active_bytes).text, clpi_show_grouped(active->first.row).text,
           in->steps[0].last.row > 1

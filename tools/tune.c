@@ -42,10 +42,10 @@ static int open_costs(tuning *all)
     return code;
   const trace_cost_table *table = find_table(all);
   if (!table)
-    return clpi_misuse("%s: there are no costs of %s in it", source,
+    return clpi_misuse("%s has no costs of %s", source,
                        clpi_allocators[all->arguments->choice.kind].name);
   if (table->curves[TRACE_COST_ALLOCATE].count == 0)
-    clpi_complain("warning: %s does not say what it costs to allocate", source);
+    clpi_complain("warning: %s has no cost of an allocation", source);
   const char *device = all->costs->device;
   snprintf(all->report.costs, sizeof(all->report.costs), "%s, %s%s%s%s", table->allocator, source,
            device[0] ? " (" : "", device, device[0] ? ")" : "");
@@ -134,8 +134,7 @@ static int report(clpi_tune_report *report, clpi_output_file **plot)
 {
   int code = CLPI_EXIT_SUCCESS;
   if (report->allocations == 0)
-    return clpi_complain(
-        "no allocation is recorded in any of the traces, so there is nothing to tune");
+    return clpi_complain("the traces have no allocations, so there is nothing to tune");
   recommend(report);
   if (report->arguments->as_json)
     clpi_tune_report_json(report);
@@ -210,8 +209,8 @@ const clpi_command clpi_tune_command = {
     .usage = "TRACE... [OPTION]...",
     .about =
         "Replays a recorded program's allocations with ten settings of a pool, on a simulated\n"
-        "device, and recommends one. Several traces, of a job's processes or of several runs,\n"
-        "get one setting. TRACE is as for clpool replay.\n",
+        "device, and recommends one. For several traces, of a job's processes or of several\n"
+        "runs, it recommends one setting for all. TRACE is as for clpool replay.\n",
     .examples = "  clpool tune trace.csv.gz\n"
                 "  clpool tune trace.csv.gz --time=2000 -o tune.svg\n"
                 "  clpool bench --allocator=cl-immediate -o my-gpu.csv\n"

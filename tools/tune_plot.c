@@ -91,7 +91,7 @@ static void write_axes(FILE *file, const plot *made)
   }
   fprintf(file,
           "<text x='%d' y='%d' text-anchor='middle'>time of an allocation or free</text>\n"
-          "<text x='%d' y='%d'>memory taken from the device, at most</text>\n"
+          "<text x='%d' y='%d'>peak memory taken from the device</text>\n"
           "<path fill='none' stroke='#1f4f9c' stroke-width='1.5' d='",
           (LEFT + RIGHT) / 2, BOTTOM + 40, LEFT, TOP - 10);
   const char *pen = "M";
@@ -156,7 +156,7 @@ int clpi_tune_report_plot(const clpi_tune_report *report, FILE *file)
   find_points(report, &made);
   if (made.count == 0)
     return clpi_complain(
-        "there is nothing to plot: no setting takes any memory, or all run out of it");
+        "nothing to plot: no setting takes memory, or every setting runs out of it");
   fputs("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 660 390' font-family='sans-serif' "
         "font-size='12' fill='#1a1a1a'>\n<title>",
         file);

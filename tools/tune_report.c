@@ -35,7 +35,7 @@ static words say(const char *format, ...)
 static words reason(const clpi_tune_report *report)
 {
   if (report->best)
-    return say("the least memory within %u ns an operation of the quickest",
+    return say("the least memory within %u ns per operation of the fastest",
                report->arguments->most_ns);
   if (report->allocations < CLPI_TUNE_ENOUGH)
     return say("%" PRIu64 " allocation%s too few to tell settings apart: record %d or more",
@@ -51,13 +51,13 @@ static size_t list_notes(const clpi_tune_report *report, words notes[MOST_NOTES]
   const uint64_t failed = report->outcomes[0].result.recorded_failures;
   size_t count = 0;
   if (best && best->pass_ns[0] > 2 * best->pass_ns[1])
-    notes[count++] = say("%.0f %% of the first pass's time is warming up",
+    notes[count++] = say("%.0f %% of the first pass's time is warm-up",
                          floor(100 * (1 - best->pass_ns[1] / best->pass_ns[0])));
   if (report->end_active_bytes > report->peak_active_bytes / 10)
     notes[count++] = say("%s are never freed", clpi_show_bytes(report->end_active_bytes).text);
   if (failed > 0)
-    notes[count++] = say("%" PRIu64 " allocation%s failed when recorded, and %s left out", failed,
-                         failed > 1 ? "s" : "", failed > 1 ? "are" : "is");
+    notes[count++] = say("%" PRIu64 " allocation%s failed in the recorded run and %s skipped",
+                         failed, failed > 1 ? "s" : "", failed > 1 ? "were" : "was");
   return count;
 }
 
@@ -116,8 +116,8 @@ static const struct {
 } ways[] = {
     {"In C:", "code", in_c, ""},
     {"In Python:", "python", in_python, "\n"},
-    {"In the environment, for pools whose options do not set these:", "environment", in_environment,
-     " ./program\n"},
+    {"In the environment, for options that the program leaves unset:", "environment",
+     in_environment, " ./program\n"},
 };
 
 enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
@@ -174,15 +174,15 @@ static void print_outcome(FILE *file, const clpi_tune_report *report, size_t i)
 static void print_table(FILE *file, const clpi_tune_report *report)
 {
   static const char heading[] = "  %4s  %-6s %9s %11s %8s %12s %11s%s\n";
-  fprintf(file, heading, "bits", "arena", "taken", "taken", "device", "ns an", "in the", "");
+  fprintf(file, heading, "bits", "arena", "taken", "taken", "device", "ns per", "in the", "");
   fprintf(file, heading, "", "slack", "/ in use", "", "calls", "operation", "first pass",
           report->arguments->trace_count > 1 ? "  taken by" : "");
   for (size_t i = 0; i < report->count; i++)
     print_outcome(file, report, i);
   fprintf(file,
-          "* recommended: the least memory within %u ns an operation of the quickest\n"
+          "* recommended: the least memory within %u ns per operation of the fastest\n"
           "  (ties: fewer calls, then no arena, then fewer bits, then less slack)\n"
-          "- nothing takes less memory and no more time, or less time and no more memory\n\n",
+          "- no other setting is better in memory or time without being worse in the other\n\n",
           report->arguments->most_ns);
 }
 
@@ -196,7 +196,7 @@ static void print_best(FILE *file, const trace_tune_outcome *best)
     fprintf(file, "on an arena of slack %g\n", setting->slack);
   else
     fputs("without an arena\n", file);
-  fprintf(file, "It takes %s, %.3f times the memory in use, and %.1f ns an operation.\n",
+  fprintf(file, "It takes %s, %.3f times the memory in use, and %.1f ns per operation.\n",
           clpi_show_bytes(best->result.peak_device_bytes).text, best->result.footprint,
           best->result.ns_per_operation);
 }
@@ -211,7 +211,7 @@ static void print_run(FILE *file, const trace_tune_outcome *run, size_t limit_by
 {
   words limit = say(" --limit=%zu", limit_bytes);
   fprintf(file,
-          "\nFor a program that does not use clpool, which then takes %s:\n\n"
+          "\nFor a program that does not use clpool (it then takes %s):\n\n"
           "clpool run --leading-bits=%u%s ./program\n",
           clpi_show_bytes(run->result.peak_device_bytes).text, run->setting.leading_bits,
           limit_bytes ? limit.text : "");

@@ -90,7 +90,7 @@ for name in libOpenCL.so.1 libOpenCL.so "$house_tmp/old/libOpenCL.so.1" old/libO
 done
 clpool 7 run --report env "$(first old)" "$program" exits
 [ "$(head -n 1 err)" = \
-  'clpool run: buffers: 0 from held memory, 1 of new memory, 0 not pooled' ] || fail "$(cat err)"
+  'clpool run: buffers: 0 from held memory, 1 from new memory, 0 not pooled' ] || fail "$(cat err)"
 
 # The loader that the user names, from any directory, or the one beside the layer.
 with=CLPOOL_LOADER=new/libOpenCL.so.1
@@ -101,7 +101,7 @@ opens old/libOpenCL.so new "$house_tmp/new/libOpenCL.so.1"
 
 # --- What stays
 
-refused='used no OpenCL, or its OpenCL loader cannot be replaced: nothing is pooled'
+refused='did not use OpenCL, or its loader cannot be replaced: nothing was pooled'
 opens driver/libOpenCL.so old "$house_tmp/driver/libOpenCL.so.1" "$refused"
 with=CLPOOL_LOADER=
 opens old/libOpenCL.so old "$house_tmp/old/libOpenCL.so.1" "$refused"

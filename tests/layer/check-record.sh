@@ -46,7 +46,7 @@ is_whole run.csv
 # What a recorded process starts is recorded if its own loader has layers.
 record 0 "$program" children
 [ ! -s err ] ||
-  says "clpool record: $house_tmp/run.csv: another process records to it: nothing is recorded"
+  says "clpool record: $house_tmp/run.csv: another process is recording to it: nothing is recorded"
 has_pair 500
 
 # A file for each process; a name that glob() would take for a pattern.
@@ -162,7 +162,7 @@ fi
 # --- What cannot be recorded
 
 record 0 sh -c "'$program' exits; '$program' exits; :"
-says "clpool record: $house_tmp/run.csv: it is not empty, and one file is for one process: \
+says "clpool record: $house_tmp/run.csv: the file is not empty; put %p in its name for a file per process: \
 nothing is recorded"
 has_pair 10
 echo 'a text' >text.so

@@ -23,7 +23,7 @@ example=$builddir/examples/array_expressions
 if [ -x "$example" ]; then
   with='CLPOOL_TRACE=its.csv'
   clpool 0 run --report "$example"
-  grep -q "buffers: 0 from held memory, 0 of new memory, .* for the program's own pools)" err ||
+  grep -q "buffers: 0 from held memory, 0 from new memory, .* for the program's own pools)" err ||
     fail "$(cat err)"
   with=
   clpool 0 replay its.csv

@@ -42,7 +42,7 @@ require(Path("costs.csv").read_text() == text, "a failed measurement is in the f
 require(names() == sorted(before + ["costs.csv"]), "files are left:", names())
 
 if NO_OPENCL:
-    words = "clpool bench: remark: there is no OpenCL driver on this machine, "
+    words = "clpool bench: note: there is no OpenCL driver (install "
     says(clpool("bench", error=lambda said: said.startswith(words), environment=NO_OPENCL), "host:")
 devices = [device for platform in figures("info")["platforms"] for device in platform["devices"]]
 if devices:
@@ -65,4 +65,4 @@ machines = sorted(file.stem for file in (SOURCE / "tools/costs").glob("*.csv"))
 for name in machines:
     says(clpool("tune plain.csv --cost=" + name), f", {name} ")
 clpool("tune plain.csv --cost=no-such-machine", 2, "--cost: expected " + ", ".join(machines) +
-       ', or a file of clpool bench, found "no-such-machine"')
+       ', or a clpool bench file, found "no-such-machine"')

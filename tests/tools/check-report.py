@@ -132,7 +132,7 @@ stacks = f"Action,Pointer,Size,Stack\n#frame 1 0 {folder}/pipe+0x1f\n"
 write("pipe.csv", stacks + "allocate,0x1,5,1\n")
 require(clpool("report pipe.csv --folded=-") == "pipe+0x1f 5\n", "a pipe has lines")
 write("cut.csv", stacks[:-1])
-clpool("report cut.csv --json", 1, lambda said: "line 2, the last one, has no end" in said)
+clpool("report cut.csv --json", 1, lambda said: "line 2, the last one, is incomplete" in said)
 
 # A long trace is thinned: the counters of ten million events would fill a disk.
 write("long.csv", "Action,Pointer,Size\n" + "".join(

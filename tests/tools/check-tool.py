@@ -51,9 +51,9 @@ for words, _ in choices(READ):
     clpool(f"{words} -", 2, "standard input:2:32: expected a size in bytes, a decimal number of at "
            'most 64 bits, found "-5"', stdin=Path("negative.csv").read_bytes())
 with open("none.csv") as trace:
-    clpool("report - -o ./none.csv", 2, '--output names the trace itself, "./none.csv"',
+    clpool("report - -o ./none.csv", 2, '--output would overwrite the trace, "./none.csv"',
            stdin=trace)
-clpool("replay -", 2, "standard input:1: cannot read on: Bad file descriptor", stdin=None,
+clpool("replay -", 2, "standard input:1: cannot read further: Bad file descriptor", stdin=None,
        preexec_fn=lambda: os.close(0))
 require(names() == before and Path("old").read_text() == "before", "there is", names())
 
@@ -61,11 +61,11 @@ require(names() == before and Path("old").read_text() == "before", "there is", n
 # columns in any order, and sizes that no device has.
 
 for command, (name, option, words, frees) in itertools.product(("replay", "report", "tune"), (
-        ("late.csv", "--lenient", "late.csv: 2 frees of what was allocated before it begins "
-         "are left out, the first in line 3", 1),
-        ("killed.csv", "", "killed.csv: line 4, the last one, has no end and is left out", 1),
+        ("late.csv", "--lenient", "late.csv: skipped 2 frees of memory that was "
+         "allocated before the trace began, the first in line 3", 1),
+        ("killed.csv", "", "killed.csv: line 4, the last one, is incomplete and was skipped", 1),
         ("windows.csv", "", "", 1), ("columns.csv", "", "", 3), ("huge.csv", "--limit=1G", "", 0))):
-    words = words and "remark: " + words
+    words = words and "note: " + words
     told = figures(f"{command} {name} {option}", error=words)
     piped = figures(f"{command} - {option}", stdin=Path(name).read_bytes(),
                     error=words.replace(name, "standard input"))
@@ -140,7 +140,7 @@ says(figures("info", environment=NO_CUDA)["cuda"]["missing"], NO_CUDA_SAYS)
 clpool("replay short.csv --allocator=cuda-async", 1, lambda said: NO_CUDA_SAYS in said,
        environment=NO_CUDA)
 text = clpool("info", environment={"POCL_CACHE_DIR": "/dev/null/pocl"})
-require("  no devices" not in text or "  no devices (PoCL has none without " in text, text)
+require("  no devices" not in text or "  no devices (PoCL needs a writable " in text, text)
 if FAKE_CUDA.exists():
     line = "replay short.csv --scale=0.001 --allocator=cuda-async "
     says(clpool("info"), "  device 1: ", "    memory pools          yes")

@@ -57,8 +57,8 @@ if not IS_SANITIZED:
         f"allocate,{i:#x},{i * 7919 % 1003 + 1},p{i}\n" for i in range(1, 2001)))
     says(clpool("tune pools.csv --json", preexec_fn=lambda: resource.setrlimit(
         resource.RLIMIT_AS, (500 << 20, 500 << 20))), '"pools": 2000')
-clpool("tune 1000.csv", 2, "cannot make a temporary file: No such file or directory (TMPDIR names "
-       "another directory for it)", environment={"TMPDIR": "/nowhere"})
+clpool("tune 1000.csv", 2, "cannot make a temporary file: No such file or directory (set TMPDIR "
+       "to another directory)", environment={"TMPDIR": "/nowhere"})
 
 # --- The lines that are printed make the pool that is recommended.
 
@@ -144,5 +144,5 @@ os.symlink("/dev/full", "full.svg")
 clpool("tune two.csv --plot=full.svg", 1, "cannot write to full.svg: No space left on device")
 for line in "none.csv", "two.csv --limit=10":
     clpool(f"tune {line} --plot=none.svg", 1,
-           "there is nothing to plot: no setting takes any memory, or all run out of it")
+           "nothing to plot: no setting takes memory, or every setting runs out of it")
 require("none.svg" not in names() and not list(Path().glob(".clpool-*")), names())

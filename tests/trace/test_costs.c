@@ -135,7 +135,7 @@ END_TEST
   "2:6: expected allocate, free, sub-buffer, fill-fresh, fill-reused, pool-pair or arena-pair, "   \
   "and a comma, found "
 #define ONE_MORE "expected each figure once, and at most 8 allocators and 64 sizes, found one more"
-#define A_LINE   "expected a line of at most 8192 bytes, none of them zero"
+#define A_LINE   "expected a line of at most 8192 bytes without null bytes"
 
 static const struct malformed {
   const char *text, *message;

@@ -122,7 +122,7 @@ END_TEST
 #define A_STREAM "2:33: expected a stream of at most 64 bits, such as 0 or 0x2, found "
 #define NULLED   "2:28: expected a pointer other than null for "
 #define CONTEXT  "2:13: expected a context of at most 64 bits, such as 1 or 0x2, found "
-#define LINE     "expected a line of at most 8192 bytes, none of them zero"
+#define LINE     "expected a line of at most 8192 bytes without null bytes"
 #define AT       "1,00:00:00.000000,"
 
 /* The text after a header, and what is said of it after the trace's name. */
@@ -266,7 +266,7 @@ START_TEST(what_cannot_be_read)
       {-1, ENAMETOOLONG, name, "ddd/trace.csv: File name too long"},
       {9999, EBADF, "closed", "closed: Bad file descriptor"},
       {open("/dev/null", O_WRONLY | O_CLOEXEC), EBADF, "write-only",
-       "write-only:1: cannot read on: Bad file descriptor"},
+       "write-only:1: cannot read further: Bad file descriptor"},
   };
   for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
     clpt_fails(CLP_IO_ERROR, read_all(files[i].descriptor, files[i].name));

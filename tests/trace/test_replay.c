@@ -143,7 +143,7 @@ START_TEST(a_small_trace)
 }
 END_TEST
 
-#define NOT_LIVE " (--lenient leaves such frees out)"
+#define NOT_LIVE " (--lenient skips such frees)"
 
 static const struct wrong {
   const char *rows, *message;

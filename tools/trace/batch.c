@@ -34,7 +34,7 @@ static clp_status failed(const char *what)
 {
   int code = errno;
   return trace_error(CLP_IO_ERROR, code,
-                     "cannot %s a temporary file: %s (TMPDIR names another directory for it)", what,
+                     "cannot %s a temporary file: %s (set TMPDIR to another directory)", what,
                      strerror(code));
 }
 

@@ -154,7 +154,7 @@ static clp_status read_line(const trace_lines *line, bool *began, trace_costs *c
 {
   if (line->cut)
     return trace_error_at(line->name, line->number, line->length + 1,
-                          "expected a line of at most %d bytes, none of them zero", TRACE_LINE_MAX);
+                          "expected a line of at most %d bytes without null bytes", TRACE_LINE_MAX);
   if (line->text[0] == '#') {
     if (strncmp(line->text, DEVICE, strlen(DEVICE)) == 0)
       trace_costs_set_device(costs, line->text + strlen(DEVICE));

@@ -61,7 +61,7 @@ static clp_status check_end(const trace_lines *lines, int code_of_system, size_t
     return trace_error(CLP_OUT_OF_HOST_MEMORY, ENOMEM, "%s: no host memory to decompress",
                        lines->name);
   if (code == Z_ERRNO)
-    return trace_error(CLP_IO_ERROR, code_of_system, "%s:%" PRIu64 ": cannot read on: %s",
+    return trace_error(CLP_IO_ERROR, code_of_system, "%s:%" PRIu64 ": cannot read further: %s",
                        lines->name, number, strerror(code_of_system));
   /* "<fd:N>: " stands before zlib's text, for it was given no path. */
   const char *text = strstr(message, ": ");

@@ -90,7 +90,7 @@ clp_status trace_live_blocks_remove(trace_live_blocks *live, const trace_reader 
   if (!found)
     return trace_error_at(reader->lines.name, event->line, event->columns[TRACE_POINTER],
                           "expected a pointer that is live, found 0x%" PRIx64
-                          " (--lenient leaves such frees out)",
+                          " (--lenient skips such frees)",
                           event->pointer);
   const live_block *block = &live->blocks[found - 1];
   if (block->size != event->size)

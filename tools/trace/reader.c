@@ -117,8 +117,8 @@ static clp_status read_header(trace_reader *reader, bool *found)
   /* What PyTorch's snapshots begin with, as Python writes them. */
   if (line->text[0] == '\x80' && line->text[1] >= 2 && line->text[1] <= 5)
     return trace_error_at(line->name, line->number, 1,
-                          "expected %s, found a pickle: if it is a memory snapshot of PyTorch's, "
-                          "python3 -m clpool convert makes a trace of it",
+                          "expected %s, found a pickle: convert a memory snapshot of PyTorch with "
+                          "python3 -m clpool convert",
                           expected);
   trace_found_text shown = trace_show_found(line->text, line->length, line->cut);
   if (line->cut || !read_columns(reader))
@@ -199,7 +199,7 @@ clp_status trace_next(trace_reader *reader, trace_event *event, bool *found)
     return status;
   if (line->cut)
     return trace_error_at(line->name, line->number, line->length + 1,
-                          "expected a line of at most %d bytes, none of them zero", TRACE_LINE_MAX);
+                          "expected a line of at most %d bytes without null bytes", TRACE_LINE_MAX);
   if (line->has_end)
     return read_row(reader, event);
   reader->broken_line = line->number;
