@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# From a bare Debian 12 (or a relative of it) to a replayed real program: installs what is missing,
+# From a bare Debian 12 (or a derivative) to a replayed real program: installs what is missing,
 # builds here, in the source tree, and runs clpool's main job. Running it again is quick and safe.
 set -eu
 
@@ -8,9 +8,9 @@ usage() {
   cat <<END
 usage: ./quickstart.sh [--install-only [PACKAGE...] | --no-install | --packages]
 
-  --install-only   install the packages, and the further ones named, and stop
-  --no-install     install nothing: the packages are there, under whatever name
-  --packages       print the Debian packages that are needed
+  --install-only   install the packages and each PACKAGE, then stop
+  --no-install     install nothing; the packages must be there, under any name
+  --packages       print the Debian packages that clpool needs
 END
 }
 
@@ -30,7 +30,7 @@ quietly() {
   echo "+ $*" >>"$log"
   "$@" >>"$log" 2>&1 </dev/null || {
     tail -n 30 "$log" >&2
-    die "'$*' failed; all it said is in $log"
+    die "'$*' failed; its output is in $log"
   }
 }
 
@@ -46,21 +46,21 @@ as_root() {
   if [ "$(id -u)" -eq 0 ]; then
     quietly "$@"
   elif command -v sudo >/dev/null; then
-    sudo -v || die "sudo does not let you install packages"
+    sudo -v || die "sudo refused; have these installed, then run again:$missing"
     quietly sudo "$@"
   else
-    die "neither root nor sudo here; have these installed, then run again:$missing"
+    die "neither root nor sudo; have these installed, then run again:$missing"
   fi
 }
 
 install_packages() {
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
-    die "no apt-get here; install what Debian calls $packages, then run" \
+    die "apt-get is missing; install what Debian calls $packages, then run" \
       "./quickstart.sh --no-install"
   fi
   missing=$(missing_packages)
   if [ -z "$missing" ]; then
-    say "Packages: all there"
+    say "Packages: all are installed"
     return
   fi
   say "Packages: installing$missing"
@@ -91,22 +91,22 @@ show() {
 }
 
 main_job() {
-  # PoCL compiles kernels into a folder that it must be able to write.
+  # PoCL compiles kernels into this directory, which must be writable.
   POCL_CACHE_DIR=${POCL_CACHE_DIR:-$PWD/pocl-cache}
   export POCL_CACHE_DIR
   # shellcheck source=tests/support/no_sysfs.sh
   . tests/support/no_sysfs.sh
 
-  say "The OpenCL devices here"
+  say "The OpenCL devices of this machine"
   show tools/clpool info
 
   say "An array program: each temporary from the driver, then from a pool"
   show examples/array_expressions
 
-  say "Every allocation of one training step of a real network, pooled against bare"
+  say "Every allocation of a ResNet-50 training step, with a pool and without"
   show tools/clpool replay "$trace" --allocator=cl-immediate --scale=auto --compare
 
-  say "Which setting of a pool would suit it on a GPU"
+  say "The best setting of a pool for that training step on a GPU"
   show tools/clpool tune "$trace"
 }
 
@@ -130,4 +130,4 @@ case ${1-} in
 esac
 build
 main_job
-say "Done. 'make check' runs the tests, 'tools/clpool --help' says what else there is; see README.md"
+say "Done. 'make check' runs the tests, 'tools/clpool --help' and README.md show what to do next"

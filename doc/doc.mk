@@ -47,6 +47,7 @@ guides = \
 	doc/clblast.md \
 	doc/cplusplus.md \
 	doc/cuda.md \
+	doc/environment.md \
 	doc/figures.md \
 	doc/from-cuda.md \
 	doc/from-cupy-and-rmm.md \

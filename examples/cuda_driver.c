@@ -47,7 +47,7 @@ int cuda_is_here(void)
     return 0;
   }
   if (!has_mempools)
-    fputs("CUDA device 0 has no memory pools\n", stderr);
+    fputs("CUDA device 0 does not support memory pools\n", stderr);
   return has_mempools;
 }
 
@@ -67,7 +67,7 @@ static void find_functions(void *library)
   for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
     void *function = dlsym(library, functions[i].name);
     if (!function) {
-      fprintf(stderr, "CUDA's driver has no %s\n", functions[i].name);
+      fprintf(stderr, "the CUDA driver lacks %s\n", functions[i].name);
       exit(EXIT_FAILURE);
     }
     memcpy((char *)&driver + functions[i].member, &function, sizeof(function));

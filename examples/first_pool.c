@@ -19,7 +19,7 @@ int main(void)
   cl_device_id device;
   if (clGetPlatformIDs(1, &platform, NULL) ||
       clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL)) {
-    fprintf(stderr, "no OpenCL device is here\n");
+    fprintf(stderr, "there is no OpenCL device\n");
     return 77;
   }
   cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);

@@ -32,6 +32,6 @@ size_t read_count(const char *name, const char *text, size_t most)
   unsigned long long count = strtoull(text, &end, 10);
   if (*text >= '0' && *text <= '9' && !*end && count >= 1 && count <= most)
     return (size_t)count;
-  fprintf(stderr, "--%s=%s: a number from 1 to %zu is expected\n", name, text, most);
+  fprintf(stderr, "--%s=%s: expected a number from 1 to %zu\n", name, text, most);
   exit(2);
 }

@@ -23,7 +23,8 @@ static int read_choice(cl_uint *platform, cl_uint *device)
   if (!text)
     return 0;
   if (sscanf(text, "%u.%u%c", platform, device, &rest) != 2) {
-    fprintf(stderr, "CLPOOL_EXAMPLE_DEVICE is \"%s\", not platform.device such as 0.0\n", text);
+    fprintf(stderr, "CLPOOL_EXAMPLE_DEVICE is \"%s\"; expected PLATFORM.DEVICE, such as 0.0\n",
+            text);
     exit(EXIT_FAILURE);
   }
   return 1;
@@ -63,10 +64,9 @@ cl_device_id pick_device(void)
   char name[256];
   cl_device_id device = find_device();
   if (!device) {
-    fputs(
-        "There is no OpenCL device here. On a machine without a GPU, install PoCL, which needs a\n"
-        "folder that it can write to: POCL_CACHE_DIR, by default below ~/.cache.\n",
-        stderr);
+    fputs("There is no OpenCL device: install your GPU vendor's driver or pocl-opencl-icd. PoCL\n"
+          "needs a writable directory: POCL_CACHE_DIR, by default below ~/.cache.\n",
+          stderr);
     exit(EXIT_SKIPPED);
   }
   CHECK_CL(clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof(name), name, NULL));

@@ -6,7 +6,7 @@
 # and the tests link it. --without-opencl builds the rest alone.
 AC_DEFUN([CLP_WITH_OPENCL], [
   AC_ARG_WITH([opencl],
-    [AS_HELP_STRING([--without-opencl], [leave the OpenCL allocators out])],
+    [AS_HELP_STRING([--without-opencl], [build without the OpenCL allocators])],
     [], [with_opencl=yes])
   clp_opencl=no
   AS_IF([test "x$with_opencl" != xno], [
@@ -55,7 +55,7 @@ AC_DEFUN([CLP_CHECK_LAYER], [
 AC_DEFUN([CLP_WITH_LIBDW], [
   AC_ARG_WITH([libdw],
     [AS_HELP_STRING([--without-libdw],
-      [leave out what names the lines of a line profile (default: where libdw is)])],
+      [do not name the lines of a line profile (default: name them if libdw is found)])],
     [], [with_libdw=auto])
   clp_libdw=no
   AS_IF([test "x$with_libdw" != xno], [
@@ -77,7 +77,7 @@ AC_DEFUN([CLP_WITH_LIBDW], [
 # alone.
 AC_DEFUN([CLP_SWITCH_TOOL], [
   AC_ARG_ENABLE([tool],
-    [AS_HELP_STRING([--disable-tool], [leave out the program clpool, which needs zlib])],
+    [AS_HELP_STRING([--disable-tool], [do not build the program clpool, which needs zlib])],
     [clp_tool=$enableval], [clp_tool=yes])
   AS_IF([test "x$clp_tool" != xno], [
     clp_saved_LIBS=$LIBS

@@ -133,7 +133,7 @@ AC_DEFUN([CLP_SWITCH_FUZZING], [
     [clp_fuzzing=$enableval], [clp_fuzzing=no])
   AS_IF([test "x$clp_fuzzing" = xyes], [
     AS_IF([test "x$clp_sanitizer" != xno],
-      [AC_MSG_ERROR([--enable-fuzzing brings its own sanitizers: leave --enable-sanitizer out])])
+      [AC_MSG_ERROR([--enable-fuzzing brings its own sanitizers: omit --enable-sanitizer])])
     CLP_LINK_WITH([-fsanitize=fuzzer,address,undefined],
       [AC_LANG_SOURCE([int LLVMFuzzerTestOneInput(const unsigned char *d, unsigned long n);
                        int LLVMFuzzerTestOneInput(const unsigned char *d, unsigned long n)

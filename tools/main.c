@@ -60,6 +60,7 @@ static void print_help(void)
        "  clpool report run.csv -o report.html\n"
        "  clpool help tune\n"
        "\n"
+       "Environment variables: doc/environment.md, or clpool(1).\n"
        "Exit codes: 0 success; 1 the run failed; 2 invalid arguments or an unreadable trace.");
 }
 

@@ -14,11 +14,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m clpool")
     commands = parser.add_subparsers(required=True)
     converter = commands.add_parser(
-        "convert", help="make a trace of a memory snapshot of PyTorch's (a pickle or JSON)"
+        "convert", help="convert a memory snapshot of PyTorch (a pickle or JSON) to a trace"
     )
     converter.add_argument("snapshot")
-    converter.add_argument("-o", "--output", help="the trace, CSV; standard output unless given")
-    converter.add_argument("--device", type=int, help="whose events, where several have some")
+    converter.add_argument("-o", "--output", help="the CSV trace; standard output by default")
+    converter.add_argument("--device", type=int, help="the device, if several have events")
     chosen = parser.parse_args(arguments)
     try:
         with contextlib.ExitStack() as files:

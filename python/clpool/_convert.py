@@ -27,7 +27,7 @@ class _PlainUnpickler(pickle.Unpickler):
     that could run."""
 
     def find_class(self, module: str, name: str) -> NoReturn:
-        raise ValueError(f"a snapshot has no {module}.{name}")
+        raise ValueError(f"found an object of {module}.{name}")
 
 
 def read_snapshot(file: IO[bytes]) -> dict[str, Any]:
@@ -41,9 +41,9 @@ def read_snapshot(file: IO[bytes]) -> dict[str, Any]:
         else:
             snapshot = _PlainUnpickler(io.BytesIO(content)).load()
     except Exception as error:  # of many kinds, as pickle's documentation warns
-        raise ValueError(f"this is no memory snapshot: {error}") from error
+        raise ValueError(f"not a memory snapshot: {error}") from error
     if not isinstance(snapshot, dict) or "device_traces" not in snapshot:
-        raise ValueError("this is no memory snapshot: it has no device_traces")
+        raise ValueError("not a memory snapshot: device_traces is missing")
     return snapshot
 
 
@@ -80,7 +80,7 @@ def only_device(snapshot: dict[str, Any]) -> int:
         known = {segment.get("device", 0) for segment in snapshot.get("segments", ())}
         devices = [d for d in sorted(known) if next(live_blocks(snapshot, d), None)]
     if len(devices) != 1:
-        raise ValueError(f"events of {len(devices)} devices: choose one of {devices}")
+        raise ValueError(f"{len(devices)} devices have events: choose one of {devices}")
     return devices[0]
 
 
@@ -141,7 +141,7 @@ class Counts:
             lines.append(f"freed before a second allocation: {_some(self.twice, 'block')} whose "
                          "free was not recorded")  # fmt: skip
         if self.unknown_frees:
-            lines.append(f"left out: {_some(self.unknown_frees, 'free')} of what is not allocated")
+            lines.append(f"skipped: {_some(self.unknown_frees, 'free')} of unallocated memory")
         return "\n".join(lines)
 
 
@@ -239,5 +239,5 @@ def convert(source: IO[bytes], target: IO[str], device: int | None = None) -> Co
         lines = _Rows(traces[device] if device < len(traces) else [], blocks)
         target.writelines(line + "\n" for line in lines)
     except (AttributeError, KeyError, TypeError) as error:
-        raise ValueError(f"this is no memory snapshot: {error!r}") from error
+        raise ValueError(f"not a memory snapshot: {error!r}") from error
     return lines.counts

@@ -121,7 +121,7 @@ def _mempool_of(handle: _Handle, device: int) -> CudaMemPool:
         return made
     if isinstance(handle, str):
         raise ValueError(
-            "pool_handles is 'current', 'default', 'create', a CudaMemPool or a handle (int), "
+            "pool_handles must be 'current', 'default', 'create', a CudaMemPool or a handle (int), "
             f"not {handle!r}"
         )
     return handle if isinstance(handle, CudaMemPool) else CudaMemPool.from_handle(handle)

@@ -29,7 +29,7 @@ def cupy_allocator(pool: _clpool.MemoryPool) -> Callable[[int], Any]:
     def allocate(size: int) -> Any:
         current = cupy.cuda.runtime.getDevice()
         if current != device:
-            raise ValueError(f"the pool is of device {device}, and {current} is current")
+            raise ValueError(f"the pool is on device {device}, but the current device is {current}")
         stream = cupy.cuda.get_current_stream()
         on_stream = of_streams.get(stream.ptr)
         if on_stream is None:

@@ -47,7 +47,7 @@ class Session:
 
     def _begin(self, pool: AnyPool | None) -> None:
         if self._started is not None:
-            raise _errors.misuse("CLP_BUSY", f"{self!r} is started already: call stop() first")
+            raise _errors.misuse("CLP_BUSY", f"{self!r} is already started: call stop() first")
         if pool is not None:
             check_pool(pool)
         self._register(pool)

@@ -60,7 +60,7 @@ def human(size: int) -> str:
 
 def _check(view: str) -> None:
     if view not in ("sums", "now", "peak"):
-        raise ValueError(f"view is {view!r}: none of 'sums', 'now' and 'peak'")
+        raise ValueError(f"view is {view!r}; expected 'sums', 'now' or 'peak'")
 
 
 class LineProfileHook(MemoryHook):
@@ -209,7 +209,7 @@ class LineProfileHook(MemoryHook):
         innermost one of the frames that are kept; ``("_root", 0, "")`` stands for allocations
         without any. ValueError: another view."""
         if view not in ("now", "peak"):
-            raise ValueError(f"view is {view!r}: neither 'now' nor 'peak'")
+            raise ValueError(f"view is {view!r}; expected 'now' or 'peak'")
         of_lines: dict[tuple[str, int, str] | None, tuple[int, int]] = {}
         with self._lock:
             for _, frame in self._frames():

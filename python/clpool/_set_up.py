@@ -74,7 +74,7 @@ class PooledSVM(_SVM):
         _enqueue_unmap = cl.SVMPointer._enqueue_unmap
 
     def __init__(self, *_: NoReturn) -> None:
-        raise TypeError("a PooledSVM is made by a clpool.SVMPool")
+        raise TypeError("a PooledSVM cannot be constructed: a clpool.SVMPool returns it")
 
     @property
     def buf(self) -> memoryview:  # type: ignore[override]

@@ -102,13 +102,13 @@ def _pool_html(pool: _clpool.MemoryPool) -> str:
 
 def refuse_pickling(self: object) -> NoReturn:
     raise TypeError(
-        f"a {class_name(self)} cannot be pickled or copied: it is of this process, and another "
-        "process makes its own"
+        f"a {class_name(self)} cannot be pickled or copied: it belongs to this process; make "
+        "another one in the other process"
     )
 
 
 def _refuse_making(self: object, *_: NoReturn) -> None:
-    raise TypeError("a PooledBuffer is made by a clpool.MemoryPool")
+    raise TypeError("a PooledBuffer cannot be constructed: a clpool.MemoryPool returns it")
 
 
 def set_up() -> None:

@@ -82,7 +82,7 @@ class trace(_hooks.Session):
             if error.status != "CLP_BUSY":
                 raise
             where = "on this thread" if pool is None else "with this pool"
-            message = f"another trace is started {where}: call its stop() first"
+            message = f"another trace is already started {where}: call its stop() first"
             raise _errors.misuse("CLP_BUSY", message) from error
         _remove(stand_in, pool)
         made = _clpool.Trace(self.path)
@@ -141,7 +141,7 @@ def program() -> str:
     """The program ``clpool``: that of the environment's CLPOOL_PROGRAM, or else on the PATH."""
     found = os.environ.get("CLPOOL_PROGRAM") or shutil.which("clpool")
     if found is None:
-        raise FileNotFoundError("the program clpool is not on the PATH; CLPOOL_PROGRAM may name it")
+        raise FileNotFoundError("clpool is not on the PATH: set CLPOOL_PROGRAM to its path")
     return found
 
 

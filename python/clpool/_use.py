@@ -72,7 +72,7 @@ class use:
                 f"clpool.MemoryPool(clpool.ImmediateAllocator(queue)), not {_name(queue)}"
             )
         elif options:
-            raise TypeError(f"give {', '.join(options)} to the pool when you make it")
+            raise TypeError(f"pass {', '.join(options)} to the pool when you make it")
         else:
             pool = queue
         self._begin(pool, pool.on, _context_of(pool.allocator))
@@ -134,7 +134,7 @@ class _Set(use):
     def __init__(self, allocator: _Allocator) -> None:
         self.allocator = allocator
         if isinstance(allocator, _clpool.PoolOnQueue):
-            raise TypeError("give the pool itself: each array is in the order of its own queue")
+            raise TypeError("pass the pool itself: each array is ordered on its own queue")
         if isinstance(allocator, _clpool.MemoryPool):
             super().__init__(allocator)
         elif not callable(allocator) or isinstance(allocator, (type, _clpool.ArenaAllocator)):
@@ -176,7 +176,7 @@ def _name(thing: object) -> str:
 def _context_of(allocator: Any) -> cl.Context:
     if allocator.context is None:
         raise TypeError(
-            "arrays of PyOpenCL need OpenCL's memory, such as clpool.ImmediateAllocator(queue)'s, "
+            "arrays of PyOpenCL need OpenCL memory, such as clpool.ImmediateAllocator(queue)'s, "
             f"not that of a {_name(allocator)}"
         )
     context: cl.Context = allocator.context

@@ -79,7 +79,7 @@ class StatisticsHook(MemoryHook):
         push."""
         with self._lock:
             if len(self._counters) == 1:
-                raise IndexError("pop_counters() without a push_counters()")
+                raise IndexError("pop_counters() was called without push_counters()")
             return self._counters.pop()
 
     def _begin_counters(self) -> Statistics:
@@ -141,7 +141,7 @@ class ProfilerRecords:
         """A table, highest first. ValueError: another order."""
         if ordered_by not in ("num_calls", "memory_peak", "memory_total"):
             raise ValueError(
-                f"ordered_by is {ordered_by!r}: none of num_calls, memory_peak and memory_total"
+                f"ordered_by is {ordered_by!r}; expected num_calls, memory_peak or memory_total"
             )
         lines = [f"{'calls':>9} {'peak':>11} {'total':>11}  name"]
         for name, one in sorted(
@@ -205,8 +205,8 @@ class profiler:
         ):
             if is_kind(function):
                 raise TypeError(
-                    f"a call of {function!r} does not run it: "
-                    "use `with clpool.statistics.profiler(name=...)` inside of it"
+                    f"calling {function!r} does not run its body: "
+                    "use `with clpool.statistics.profiler(name=...)` inside it"
                 )
         inner = inspect.unwrap(function)
         code = getattr(inner, "__code__", None)

@@ -124,7 +124,7 @@ PyObject *clpool_pool_call(PyObject *self, PyObject *const *args, size_t flags, 
   Py_ssize_t named = names == NULL ? 0 : PyTuple_GET_SIZE(names);
   if (positional + named != 1 ||
       (named == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "size") != 0)) {
-    PyErr_SetString(PyExc_TypeError, "a pool is called with one argument: size, in bytes");
+    PyErr_SetString(PyExc_TypeError, "a pool takes one argument, the size in bytes");
     return NULL;
   }
   return clpool_pool_allocate(self, args[0]);

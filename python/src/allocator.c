@@ -67,7 +67,7 @@ static PyObject *made(PyTypeObject *type, clp_status status, clp_allocator *allo
 bool clpool_has_pyopencl(void)
 {
   if (clpool_buffer_type == NULL)
-    PyErr_SetString(PyExc_ImportError, "OpenCL's memory needs pyopencl, which is not installed");
+    PyErr_SetString(PyExc_ImportError, "OpenCL memory needs pyopencl, which is not installed");
   return clpool_buffer_type != NULL;
 }
 
@@ -283,7 +283,7 @@ static PyObject *allocator_call(PyObject *self, PyObject *args, PyObject *keywor
       clpool_size_of(object, &bytes) < 0)
     return NULL;
   if (!me->direct) {
-    PyErr_Format(PyExc_TypeError, "the memory of %.100s comes through pools only",
+    PyErr_Format(PyExc_TypeError, "%.100s cannot be called: make a clpool.MemoryPool on it",
                  Py_TYPE(self)->tp_name);
     return NULL;
   }
@@ -428,7 +428,8 @@ static PyObject *no_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
   (void)args;
   (void)keywords;
-  return PyErr_Format(PyExc_TypeError, "cannot make a %.100s by itself", type->tp_name);
+  return PyErr_Format(PyExc_TypeError, "%.100s is an abstract class: use a class derived from it",
+                      type->tp_name);
 }
 
 /* Adds one class: its name, constructor, documentation, and methods, if it has any. */

@@ -19,7 +19,7 @@ int clpool_size_of(PyObject *object, size_t *out)
   }
   if (size == (size_t)-1 && PyErr_Occurred()) {
     if (PyErr_ExceptionMatches(PyExc_OverflowError))
-      PyErr_Format(PyExc_OverflowError, "an int from 0 to %zu is needed, not %S", SIZE_MAX, object);
+      PyErr_Format(PyExc_OverflowError, "expected an int from 0 to %zu, not %S", SIZE_MAX, object);
     return -1;
   }
   *out = size;
@@ -49,7 +49,7 @@ int clpool_handle_of(PyObject *object, PyObject *type, void **out)
 {
   if (type != NULL && PyObject_TypeCheck(object, (PyTypeObject *)type))
     return clpool_number_in(object, "int_ptr", out);
-  PyErr_Format(PyExc_TypeError, "a pyopencl.%s is needed, not %.200s",
+  PyErr_Format(PyExc_TypeError, "expected a pyopencl.%s, not %.200s",
                type == clpool_queue_type ? "CommandQueue" : "Context", Py_TYPE(object)->tp_name);
   return -1;
 }
@@ -78,7 +78,7 @@ static int cuda_stream_of(PyObject *object, void **out)
     return -1;
   PyErr_Clear();
   if (found < 0 || (handle != NULL && !is_stream)) {
-    PyErr_Format(PyExc_TypeError, "a stream of CuPy's or PyTorch's is needed, not %.200s",
+    PyErr_Format(PyExc_TypeError, "expected a stream of CuPy or PyTorch, not %.200s",
                  Py_TYPE(object)->tp_name);
     return -1;
   }

@@ -45,10 +45,9 @@ int clpool_refuse_inside_callback(const Allocator *allocator)
   for (const running_call *call = running; call != NULL; call = call->outer) {
     if (&call->allocator->base != lowest(allocator))
       continue;
-    clp_set_last_error(
-        CLP_BUSY, 0,
-        "a callback of a CallbackAllocator asks a pool or an arena on it for memory: "
-        "take it from elsewhere");
+    clp_set_last_error(CLP_BUSY, 0,
+                       "a callback of a CallbackAllocator must not allocate from a pool or arena "
+                       "on that allocator");
     clpool_raise();
     return -1;
   }
@@ -107,7 +106,7 @@ static int check_size(Py_ssize_t got, size_t bytes)
 {
   if (got >= 0 && (size_t)got >= bytes)
     return 0;
-  PyErr_Format(PyExc_ValueError, "allocate was asked for %zu bytes and returned %zd", bytes, got);
+  PyErr_Format(PyExc_ValueError, "allocate was asked for %zu bytes, but returned %zd", bytes, got);
   return -1;
 }
 
@@ -179,7 +178,7 @@ static clp_status allocate_in(CallbackAllocator *self, size_t bytes, clp_memory 
   if (object == NULL && is_out_of_memory()) {
     clpool_keep_cause();
     return clp_set_last_error(CLP_OUT_OF_DEVICE_MEMORY, 0,
-                              "allocate of the CallbackAllocator says that there is no memory");
+                              "allocate of the CallbackAllocator raised MemoryError");
   }
   void *address = NULL;
   int result = object == NULL ? -1 : address_of(self, object, bytes, &address);
@@ -287,7 +286,7 @@ static int parse_kind(const char *name, memory_kind *out, clp_memory_kind *nativ
     *native = kinds[i].native;
     return 0;
   }
-  PyErr_Format(PyExc_ValueError, "kind is '%.100s': none of 'address', 'host' and 'buffer'", name);
+  PyErr_Format(PyExc_ValueError, "kind is '%.100s'; expected 'address', 'host' or 'buffer'", name);
   return -1;
 }
 

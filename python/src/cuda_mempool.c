@@ -49,7 +49,7 @@ int clpool_mempool_of(PyObject *object, void *out)
     return -1;
   if (handle == 0)
     PyErr_Format(PyExc_TypeError,
-                 "a memory pool is a clpool.CudaMemPool, a handle (int, not 0), 'default' or "
+                 "mempool must be a clpool.CudaMemPool, a handle (int, not 0), 'default' or "
                  "'current', not %R",
                  object);
   *(clp_cuda_mempool *)out = (clp_cuda_mempool)handle;
@@ -152,7 +152,7 @@ static int copy_bytes(PyObject *object, const char *method, void *out, size_t si
   if (PyBytes_AsStringAndSize(object, &bytes, &length) < 0)
     return -1;
   if ((size_t)length != size) {
-    PyErr_Format(PyExc_ValueError, "%s needs the %zu bytes of an export, not %zd", method, size,
+    PyErr_Format(PyExc_ValueError, "%s expected the %zu bytes of an export, not %zd", method, size,
                  length);
     return -1;
   }
@@ -229,7 +229,7 @@ static PyObject *set_access(PyObject *self, PyObject *args)
     if (strcmp(name, accesses[i].name) == 0)
       return clpool_none_or_raise(
           clp_cuda_mempool_set_access(handle_of(self), device, accesses[i].access));
-  return PyErr_Format(PyExc_ValueError, "access is '', 'r' or 'rw', not '%.50s'", name);
+  return PyErr_Format(PyExc_ValueError, "access must be '', 'r' or 'rw', not '%.50s'", name);
 }
 
 static PyObject *export_fd(PyObject *self, PyObject *unused)

@@ -183,14 +183,14 @@ static int hand_to_stream(Memory *memory, PyObject *object)
   if (number == 2) {
     PyErr_SetString(PyExc_BufferError,
                     "pools cannot order work on the per-thread default stream: use another stream, "
-                    "or stream=-1 and order the work yourself");
+                    "or pass stream=-1 and order the work yourself");
     return -1;
   }
   if (number <= 0) {
-    PyErr_Format(PyExc_ValueError,
-                 "stream is None, -1, 1 for the legacy default stream, or a stream's address, not "
-                 "%lld",
-                 number);
+    PyErr_Format(
+        PyExc_ValueError,
+        "stream must be None, -1, 1 for the legacy default stream, or a stream's address, not %lld",
+        number);
     return -1;
   }
   clp_stream own = stream_of(memory), consumer = (clp_stream)(uintptr_t)number;
@@ -214,7 +214,8 @@ PyObject *clpool_dlpack_device(PyObject *self, PyObject *unused)
   if (clpool_is_cuda(memory->pool))
     return Py_BuildValue("ii", DL_CUDA, device_of(memory));
   if (memory->pool->kind == MEMORY_ADDRESS)
-    return PyErr_Format(PyExc_BufferError, "simulated memory has no content, and so no device");
+    return PyErr_Format(PyExc_BufferError,
+                        "simulated memory has no content, so it cannot be exported");
   return Py_BuildValue("ii", DL_CPU, 0);
 }
 
@@ -232,9 +233,9 @@ static int check_wishes(PyObject *self, PyObject *stream, PyObject *wanted, bool
     PyErr_Format(PyExc_BufferError, "the memory cannot be moved to the device %R", wanted);
   else if (same > 0 && must_copy && pool->kind != MEMORY_HOST)
     PyErr_SetString(PyExc_BufferError,
-                    "only the host's memory can be copied: copy the array made of this one");
+                    "only host memory can be copied here: make an array, and copy that");
   else if (same > 0 && !is_cuda && stream != Py_None)
-    PyErr_SetString(PyExc_BufferError, "the host's memory is of no stream: stream must be None");
+    PyErr_SetString(PyExc_BufferError, "stream must be None for host memory");
   return PyErr_Occurred() ? -1 : 0;
 }
 
@@ -248,8 +249,8 @@ PyObject *clpool_dlpack(PyObject *self, PyObject *args, PyObject *keywords)
     return NULL;
   int major = 0, minor, must_copy = PyObject_IsTrue(copy);
   if (version != Py_None && !PyTuple_Check(version))
-    return PyErr_Format(PyExc_TypeError, "max_version is None or a tuple (major, minor), not %R",
-                        version);
+    return PyErr_Format(PyExc_TypeError,
+                        "max_version must be None or a tuple (major, minor), not %R", version);
   if (version != Py_None && !PyArg_ParseTuple(version, "ii", &major, &minor))
     return NULL;
   if (must_copy < 0)
@@ -268,7 +269,7 @@ PyObject *clpool_cuda_array_interface(PyObject *self, void *closure)
   (void)closure;
   Memory *memory = (Memory *)self;
   if (!clpool_is_cuda(memory->pool)) {
-    PyErr_SetString(PyExc_AttributeError, "__cuda_array_interface__: this is no memory of CUDA's");
+    PyErr_SetString(PyExc_AttributeError, "__cuda_array_interface__: this is not CUDA memory");
     return NULL;
   }
   if (clpool_buffer_or_raise(memory) == NULL)

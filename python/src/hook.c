@@ -127,7 +127,7 @@ static PyObject *hook_new(PyTypeObject *type, PyObject *args, PyObject *keywords
   if (text == NULL)
     return NULL;
   if (PyTuple_GET_SIZE(callables) != CALLBACKS)
-    return PyErr_Format(PyExc_ValueError, "%d callables are needed", CALLBACKS);
+    return PyErr_Format(PyExc_ValueError, "expected %d callables", CALLBACKS);
   Hook *self = (Hook *)type->tp_alloc(type, 0);
   if (self == NULL)
     return NULL;

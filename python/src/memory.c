@@ -137,8 +137,7 @@ PyObject *clpool_memory_release(PyObject *self, PyObject *queue)
   Py_ssize_t views = me->views - (me->svm != NULL);
   if (views > 0)
     return PyErr_Format(PyExc_BufferError,
-                        "the memory cannot be released while views of it exist (%zd), such as "
-                        "arrays",
+                        "the memory cannot be released while %zd views of it exist, such as arrays",
                         views);
   me->buffer = NULL; /* for other threads meanwhile */
   if (me->svm != NULL)

@@ -48,7 +48,7 @@ static PyObject *set_up(PyObject *module, PyObject *args, PyObject *keywords)
 {
   (void)args;
   if (keywords == NULL || clpool_make_error != NULL)
-    return PyErr_Format(PyExc_RuntimeError, "this is for clpool itself, once");
+    return PyErr_Format(PyExc_RuntimeError, "only clpool itself may call this, and only once");
   if (take(keywords, "make_error", &clpool_make_error) < 0 ||
       take(keywords, "is_out_of_memory", &clpool_is_out_of_memory) < 0 ||
       take(keywords, "buffer_type", &clpool_buffer_type) < 0 ||

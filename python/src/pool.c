@@ -80,8 +80,8 @@ static int reserve(const Pool *self, size_t bytes)
   clp_pool *pool = self->pool;
   size_t limit = clp_pool_get_limit(pool);
   if (limit != 0 && bytes > limit) {
-    PyErr_Format(PyExc_ValueError, "initial_pool_size is %zu bytes, above the limit of %zu", bytes,
-                 limit);
+    PyErr_Format(PyExc_ValueError, "initial_pool_size is %zu bytes, above the limit of %zu bytes",
+                 bytes, limit);
     return -1;
   }
   if (clpool_refuse_inside_callback(self->allocator) < 0)
@@ -121,9 +121,9 @@ static int check_initial_size(size_t bytes, unsigned *arena, PyObject *allocator
 {
   if (bytes == 0)
     return 0;
-  const char *remedy = *arena == 0 ? "leave arena=False out" : NULL;
+  const char *remedy = *arena == 0 ? "omit arena=False" : NULL;
   if (Py_TYPE(allocator) == clpool_arena_type)
-    remedy = "give reserve_bytes to the ArenaAllocator instead";
+    remedy = "pass reserve_bytes to the ArenaAllocator instead";
   if (remedy != NULL) {
     PyErr_Format(PyExc_ValueError, "initial_pool_size needs an arena of the pool's own: %s",
                  remedy);
@@ -164,19 +164,19 @@ static int pool_init(PyObject *object, PyObject *args, PyObject *keywords)
     return -1;
   options.leading_bits_in_bin_id = (unsigned)Py_MIN(leading_bits, UINT_MAX);
   if (self->allocator != NULL) {
-    PyErr_Format(PyExc_TypeError, "this %.100s was made before", type->tp_name);
+    PyErr_Format(PyExc_TypeError, "this %.100s is already initialized", type->tp_name);
     return -1;
   }
   if (!PyObject_TypeCheck(allocator, clpool_allocator_type)) {
-    PyErr_Format(PyExc_TypeError,
-                 "a pool needs an allocator of clpool's, such as "
-                 "clpool.ImmediateAllocator(queue), not %.200s",
-                 Py_TYPE(allocator)->tp_name);
+    PyErr_Format(
+        PyExc_TypeError,
+        "a pool needs an allocator of clpool, such as clpool.ImmediateAllocator(queue), not %.200s",
+        Py_TYPE(allocator)->tp_name);
     return -1;
   }
   self->kind = ((Allocator *)allocator)->kind;
   if (PyType_IsSubtype(type, svm_pool_type) != (self->kind == MEMORY_SVM)) {
-    PyErr_Format(PyExc_TypeError, "%.100s is not for %.100s", type->tp_name,
+    PyErr_Format(PyExc_TypeError, "%.100s cannot be used with %.100s", type->tp_name,
                  Py_TYPE(allocator)->tp_name);
     return -1;
   }
@@ -231,7 +231,8 @@ clp_pool *clpool_inner(Pool *self)
 {
   if (self->pool == NULL) {
     PyGILState_STATE state = PyGILState_Ensure();
-    PyErr_Format(PyExc_TypeError, "this %.100s is not complete: call super().__init__(allocator)",
+    PyErr_Format(PyExc_TypeError,
+                 "this %.100s is not initialized: call super().__init__(allocator)",
                  Py_TYPE(self)->tp_name);
     clpool_keep_exception();
     PyGILState_Release(state);

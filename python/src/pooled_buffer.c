@@ -31,7 +31,7 @@ static PyObject *sub_buffer(PyObject *self, size_t origin, size_t bytes, unsigne
     return NULL;
   if (bytes == 0 || origin > size || bytes > size - origin) {
     char text[128];
-    snprintf(text, sizeof(text), "%zu bytes from %zu on are no part of a buffer of %zu bytes",
+    snprintf(text, sizeof(text), "%zu bytes at offset %zu are not a part of a buffer of %zu bytes",
              bytes, origin, size);
     clp_set_last_error(CLP_INVALID_ARGUMENT, CL_INVALID_VALUE, text);
     return clpool_raise();
@@ -69,7 +69,7 @@ static PyObject *get_item(PyObject *self, PyObject *slice)
   if (clpool_region_of(self, &whole, &origin, &size) == NULL)
     return NULL;
   if (!PySlice_Check(slice))
-    return PyErr_Format(PyExc_TypeError, "a buffer is indexed by a slice of bytes");
+    return PyErr_Format(PyExc_TypeError, "the index of a buffer must be a slice of bytes");
   if (PySlice_Unpack(slice, &begin, &end, &step) < 0)
     return NULL;
   Py_ssize_t bytes = PySlice_AdjustIndices((Py_ssize_t)size, &begin, &end, step);

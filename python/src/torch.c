@@ -29,7 +29,7 @@ static clp_pool *pool_of(int device)
     pool = pools[device];
   pthread_mutex_unlock(&lock);
   if (pool == NULL)
-    clp_set_last_error(CLP_NOT_FOUND, 0, "clpool.torch_allocator was given no pool of this device");
+    clp_set_last_error(CLP_NOT_FOUND, 0, "clpool.torch_allocator has no pool for this device");
   return pool;
 }
 
@@ -51,7 +51,7 @@ static clp_buffer *find(const void *memory, bool forget)
     pointer_map_remove(&buffers, memory);
   pthread_mutex_unlock(&lock);
   if (buffer == NULL)
-    clp_set_last_error(CLP_NOT_FOUND, 0, "this memory is none of clpool's");
+    clp_set_last_error(CLP_NOT_FOUND, 0, "this memory is not from clpool");
   return buffer;
 }
 
@@ -93,7 +93,7 @@ static PyObject *set_torch_pool(PyObject *module, PyObject *object)
 {
   (void)module;
   if (!PyObject_TypeCheck(object, clpool_pool_type))
-    return PyErr_Format(PyExc_TypeError, "a clpool.MemoryPool is needed");
+    return PyErr_Format(PyExc_TypeError, "expected a clpool.MemoryPool");
   if (clpool_inner((Pool *)object) == NULL)
     return clpool_check(CLP_SUCCESS), NULL;
   int device = ((Pool *)object)->allocator->device;

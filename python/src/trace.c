@@ -12,7 +12,7 @@ static PyTypeObject *trace_type;
 const clp_hook *clpool_trace_hook_of(PyObject *object)
 {
   if (Py_TYPE(object) != trace_type) {
-    PyErr_Format(PyExc_TypeError, "a hook is needed, not %.200s", Py_TYPE(object)->tp_name);
+    PyErr_Format(PyExc_TypeError, "expected a hook, not %.200s", Py_TYPE(object)->tp_name);
     return NULL;
   }
   if (((Trace *)object)->hook == NULL)

@@ -371,7 +371,7 @@ clp_buffer *clpool_buffer_of(PyObject *object, Pool **pool)
       clp_set_last_error(CLP_ALREADY_RELEASED, CL_INVALID_MEM_OBJECT, "the buffer was released");
     else
       clp_set_last_error(CLP_INVALID_ARGUMENT, CL_INVALID_MEM_OBJECT,
-                         "this is a part of a pool's buffer, which goes as a whole");
+                         "this is a part of a pool's buffer: release the whole buffer");
     clpool_raise();
     return NULL;
   }
@@ -533,7 +533,7 @@ static PyGetSetDef svm_properties[] = {
 static int take_over(PyTypeObject *type)
 {
   if (type->tp_basicsize != type->tp_base->tp_basicsize || type->tp_base->tp_traverse == NULL) {
-    PyErr_Format(PyExc_ImportError, "this pyopencl's %.50s cannot be extended",
+    PyErr_Format(PyExc_ImportError, "clpool cannot extend the %.50s of this version of pyopencl",
                  type->tp_base->tp_name);
     return -1;
   }

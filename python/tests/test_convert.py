@@ -308,5 +308,5 @@ def test_the_counts_are_printed(tmp_path, capsys):
         "live at the end: 1 block of 512 bytes",
         "allocated at the start: 2 blocks of 812 bytes, older than the recorded events",
         "freed before a second allocation: 1 block whose free was not recorded",
-        "left out: 1 free of what is not allocated",
+        "skipped: 1 free of unallocated memory",
     ]

@@ -25,7 +25,7 @@ def test_release_waits_for_the_arrays(host_pool):
     memory = host_pool(1000)
     array = np.from_dlpack(memory)
     view = memoryview(memory)
-    with pytest.raises(BufferError, match=r"views of it exist \(2\)"):
+    with pytest.raises(BufferError, match="2 views of it exist"):
         memory.release()
     view.release()
     del array

@@ -148,7 +148,7 @@ def test_starts_and_stops_at_the_wrong_moment(host_pool):
     assert caught.value.status == "CLP_NOT_FOUND"
     hook.start()
     for again in ([], [host_pool]):
-        with pytest.raises(clpool.RuntimeError, match="started already: call stop") as caught:
+        with pytest.raises(clpool.RuntimeError, match="already started: call stop") as caught:
             hook.start(*again)
         assert caught.value.status == "CLP_BUSY"
     with pytest.raises(KeyError, match="recorder"):

@@ -77,10 +77,10 @@ def test_regions_that_are_none(taker):
     part = buffer[:500]
     for one, size in ((buffer, 1000), (part, 500)):
         for origin, count in ((0, size + 1), (size, 1), (0, 0), (size + 1, 1), (2**63, 2**63)):
-            with pytest.raises(cl.LogicError, match="no part of"):
+            with pytest.raises(cl.LogicError, match="not a part of"):
                 one.get_sub_region(origin, count)
         for begin, end in ((size, size), (5, 3), (size, None)):
-            with pytest.raises(cl.LogicError, match="no part of"):
+            with pytest.raises(cl.LogicError, match="not a part of"):
                 one[begin:end]
         with pytest.raises(cl.LogicError, match="aligned"):
             one[1:]

@@ -59,7 +59,7 @@ def test_reprs(queue):
 
 def test_only_pools_make_their_buffers(queue):
     for kind in clpool.PooledBuffer, clpool.PooledSVM:
-        with pytest.raises(TypeError, match="made by a clpool"):
+        with pytest.raises(TypeError, match="cannot be constructed"):
             kind(queue.context, cl.mem_flags.READ_WRITE, 100)
         with pytest.raises(TypeError):
             kind()
@@ -161,7 +161,7 @@ def test_a_derived_class(queue):
     assert pool.on(queue)(10).requested_size == 10
     assert repr(pool).startswith(f"<{__name__}.Counting 'work': ")
     assert ByNew(queue).name == "new"
-    with pytest.raises(TypeError, match="made before"):
+    with pytest.raises(TypeError, match="already initialized"):
         pool.__init__(queue, "again")
     assert pool(10) is not None
 
@@ -173,7 +173,7 @@ def test_a_derived_class_of_shared_memory(queue):
     pool = Shared(clpool.SVMAllocator(queue.context, queue=queue))
     assert isinstance(pool, clpool.SVMPool)
     assert (cla.zeros(queue, 10, "f", allocator=pool).get() == 0).all()
-    with pytest.raises(TypeError, match="Shared is not for ImmediateAllocator|not for"):
+    with pytest.raises(TypeError, match="cannot be used with"):
         Shared(clpool.ImmediateAllocator(queue))
     with pytest.raises(TypeError):
         Counting(queue, "mine", limit="1G")

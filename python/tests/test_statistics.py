@@ -195,7 +195,7 @@ def test_functions_that_a_call_does_not_run(host_pool):
         yield
 
     for function in generator, coroutine, asynchronous_generator:
-        with pytest.raises(TypeError, match="inside of it"):
+        with pytest.raises(TypeError, match="inside it"):
             profiler(records=records)(function)
 
     async def task(name, size):

@@ -72,7 +72,7 @@ def test_start_and_stop(host_pool, tmp_path):
     assert not (tmp_path / "run.csv").exists()
     assert trace.start() is trace
     host_pool(10)
-    with pytest.raises(clpool.RuntimeError, match="run.csv.*started already: call stop"):
+    with pytest.raises(clpool.RuntimeError, match="run.csv.*already started: call stop"):
         trace.start()
     with pytest.raises(clpool.RuntimeError, match=r"another trace is .*: call its stop\(\)"):
         clpool.trace(tmp_path / "other.csv").start()

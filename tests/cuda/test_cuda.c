@@ -315,7 +315,8 @@ START_TEST(a_device_without_memory_pools)
   clpt_ok(clp_cuda_async_pool_malloc(made, BYTES, NULL, &pointer));
   clpt_ok(clp_cuda_async_pool_free(made, pointer, NULL));
   clpt_cuda_retain(1);
-  not_supported(clp_cuda_async_pool_malloc(made, BYTES, NULL, &pointer), "CUDA device 1 does not support");
+  not_supported(clp_cuda_async_pool_malloc(made, BYTES, NULL, &pointer),
+                "CUDA device 1 does not support");
   ck_assert_uint_eq(pointer, 0);
   clpt_cuda_release(1);
   clp_cuda_async_pool_release(made);

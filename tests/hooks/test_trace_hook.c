@@ -407,8 +407,9 @@ START_TEST(a_full_disk_is_told)
     clpt_fails(CLP_IO_ERROR, clp_trace_hook_flush(hook));
   clpt_fails(CLP_IO_ERROR, clp_trace_hook_destroy(hook));
   ck_assert_int_eq(clp_last_error()->native_code, ENOSPC);
-  clpt_message_has(callers ? "the trace: some events could not be written: No space left on device"
-                           : "/dev/full: some events could not be written: No space left on device");
+  clpt_message_has(callers
+                       ? "the trace: some events could not be written: No space left on device"
+                       : "/dev/full: some events could not be written: No space left on device");
   ck_assert((strncmp(clp_last_error()->message, "...", 3) == 0) == (kind == LONG_PATH));
   if (callers)
     (void)fclose(callers);

@@ -4,6 +4,7 @@
 - Guides: their C and C++ code is that of the examples, line for line but for the indentation, so it
   compiles and runs; what they link is there, headings and pictures too; and README.md links them
   all. What examples print is check-examples.py's.
+- doc/environment.md: its variables of clpool are those that the code names.
 - Man pages: each command has one, and the same options in its help, its page and the completion;
   each function has one; all are of the release's date, without warnings of groff, and refer to
   pages that are there."""
@@ -72,6 +73,16 @@ def check_guides():
                 FAILURES.append(f'{guide}: this code is in no example:\n{code}')
 
 
+def check_variables():
+    files = [name for top in ('lib', 'tools', 'layer', 'examples', 'python/src', 'python/clpool')
+             for name in glob.glob(top + '/**/*.*', recursive=True)
+             if re.search(r'\.(c|h|py)$', name)]
+    read_ones = {name for file in files for name in re.findall('"(CLPOOL_[A-Z_]+)"', read(file))}
+    told = set(re.findall('^\\| `(CLPOOL_[A-Z_]+)`', read('doc/environment.md'), re.M))
+    for name in read_ones ^ told:
+        FAILURES.append(f'{name} is not in both the code and doc/environment.md')
+
+
 # --- Man pages ------------------------------------------------------------------------------------
 
 def run(*arguments):
@@ -112,6 +123,7 @@ def check_pages():
 
 
 check_guides()
+check_variables()
 if os.environ.get('clp_tool', 'yes') == 'yes':
     check_options('doc/clpool.1')
     commands = re.findall(r'^  (?!help)([a-z]+) ', run('--help').split('\n\nOptions')[0], re.M)

@@ -162,8 +162,8 @@ fi
 # --- What cannot be recorded
 
 record 0 sh -c "'$program' exits; '$program' exits; :"
-says "clpool record: $house_tmp/run.csv: the file is not empty; put %p in its name for a file per process: \
-nothing is recorded"
+says "clpool record: $house_tmp/run.csv: the file is not empty; put %p in its name for a file \
+per process: nothing is recorded"
 has_pair 10
 echo 'a text' >text.so
 mkdir 'a%p'

@@ -64,7 +64,8 @@ static const struct {
     {"libOpenCL.so.1", true, "/b/libOpenCL.so.1", NULL, "libOpenCL.so.1", NULL},
     {no_such, false, NULL, NULL, no_such, "there is no OpenCL loader: /no/such/opencl.so: "},
     {"libm.so.6", false, NULL, NULL, "libm.so.6", "libm.so.6 lacks the function clCreateBuffer"},
-    {NULL, false, NULL, "clSVMFree", "libOpenCL.so.1", "libOpenCL.so.1 lacks the function clSVMFree"},
+    {NULL, false, NULL, "clSVMFree", "libOpenCL.so.1",
+     "libOpenCL.so.1 lacks the function clSVMFree"},
 };
 enum { PLACES = sizeof(places) / sizeof(places[0]) };
 

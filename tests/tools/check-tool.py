@@ -116,18 +116,21 @@ with open("/dev/full", "w") as full:
         clpool(line, 1, "cannot write to standard output: No space left on device", stdout=full)
 
 # --- Allocators: each has the figures of the simulated one, or its lack has a reason; its name is
-# where it belongs.
+# in help, pages, completion and guide.
 
 reason = re.compile("missing: this clpool was built without OpenCL$|there is no (OpenCL|CUDA) "
-                    "(driver|device)|has no shared virtual memory")
+                    "(driver|device)|in shared virtual memory")
 scaled = steady("short.csv --scale=0.001")
+guide = (SOURCE / "doc/getting-started.md").read_text()
 for name in info["allocators"]:
     line = f"replay short.csv --scale=0.001 --json --allocator={name}"
     done = subprocess.run([CLPOOL, *line.split()], text=True, capture_output=True)
     require(reason.search(done.stderr) or json.loads(done.stdout)["allocator"] == name and
             steady("", json.loads(done.stdout)) == scaled, name, done)
+    require(f"_create`, `{name}`" in guide, name, "is not in getting-started.md")
     for command in ("replay",) if name == "simulated" else ("replay", "tune", "bench"):
-        for text in clpool(command + " -h"), (SOURCE / f"doc/clpool-{command}.1").read_text():
+        for text in (clpool(command + " -h"), clpool(f"--complete {command} --allocator="),
+                     (SOURCE / f"doc/clpool-{command}.1").read_text()):
             require(re.search(rf"(?<![\w-]){name}\b", text.replace("\\-", "-")), name, command)
 
 # --- Devices
