@@ -3,7 +3,7 @@
 # What `make install` leaves behind serves other projects: a program that asks pkg-config, one whose
 # configure uses clpool.m4, one of Meson's, one that CMake finds it for, wherever the installation
 # was moved to, the code that README.md shows, and the examples, compiled as their README and the
-# guide say. What the installed guides link is there.
+# guide say. What the installed guides link is there. CMake's FetchContent builds the sources.
 # shellcheck source=../support/house.sh
 . "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
 set -eu
@@ -35,6 +35,7 @@ version=$("$PKG_CONFIG" --modversion clpool)
 flags="-Wall -Wextra -Werror $CFLAGS"
 cflags="$flags $("$PKG_CONFIG" --cflags clpool)"
 project=$house_tmp/project
+sources=$(cd "$top_srcdir" && pwd)
 cp -R "$top_srcdir/tests/house/install" "$project"
 chmod -R u+w "$project"
 cd "$project"
@@ -66,6 +67,10 @@ for wrong in 999 0.1; do
     fail "find_package found a clpool $wrong"
   grep -q compatible "$log" || broken "clpool $wrong is refused for another reason"
 done
+
+try FetchContent cmake -S . -B of-sources -Dsource="$sources"
+try FetchContent cmake --build of-sources --parallel 2
+serves FetchContent of-sources/consumer
 
 # The C in README.md is a source file of a user's, whole but for main().
 awk '/^```/ { on = /^```c$/; next } on' "$top_srcdir/README.md" >readme.c
