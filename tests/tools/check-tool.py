@@ -122,6 +122,7 @@ reason = re.compile("missing: this clpool was built without OpenCL$|there is no 
                     "(driver|device)|in shared virtual memory")
 scaled = steady("short.csv --scale=0.001")
 guide = (SOURCE / "doc/getting-started.md").read_text()
+page = (SOURCE / "doc/clpool-replay.1").read_text().replace("\\-", "-")
 for name in info["allocators"]:
     line = f"replay short.csv --scale=0.001 --json --allocator={name}"
     done = subprocess.run([CLPOOL, *line.split()], text=True, capture_output=True)
@@ -129,9 +130,8 @@ for name in info["allocators"]:
             steady("", json.loads(done.stdout)) == scaled, name, done)
     require(f"_create`, `{name}`" in guide, name, "is not in getting-started.md")
     for command in ("replay",) if name == "simulated" else ("replay", "tune", "bench"):
-        for text in (clpool(command + " -h"), clpool(f"--complete {command} --allocator="),
-                     (SOURCE / f"doc/clpool-{command}.1").read_text()):
-            require(re.search(rf"(?<![\w-]){name}\b", text.replace("\\-", "-")), name, command)
+        for text in clpool(command + " -h"), clpool(f"--complete {command} --allocator="), page:
+            require(re.search(rf"(?<![\w-]){name}\b", text), name, command)
 
 # --- Devices
 
