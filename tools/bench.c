@@ -69,7 +69,7 @@ static void print(const trace_costs *costs)
 {
   if (*costs->device)
     puts(costs->device);
-  puts("A pair, of memory that the pool holds, and a sub-buffer take the same time for any size.");
+  puts("pool-pair, arena-pair: allocate and release. They and sub-buffer do not depend on size.");
   for (size_t i = 0; i < costs->count; i++)
     print_table(&costs->tables[i]);
 }

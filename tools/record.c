@@ -58,7 +58,7 @@ static int record(clpi_arguments *arguments)
   const char *output = arguments->output;
   int file = -1; /* open until the program has ended, so that the reader of a pipe sees one end */
   if (!output)
-    return clpi_misuse("-o FILE is missing, which names the trace (see clpool record --help)");
+    return clpi_misuse("name a file for the trace: -o FILE (see clpool record --help)");
   if (strcmp(output, "-") == 0)
     return cannot_record(output, "standard output is the program's; name a file");
   int code = set_path(output);

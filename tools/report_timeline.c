@@ -222,7 +222,7 @@ void clpi_report_write_timeline(FILE *file, const clpi_report *report)
   if (trace_survey_has_stacks(report->survey))
     fputs(", not counting lines that begin with #", file);
   if (steps[0].last.row > 1)
-    fprintf(file, ". A step of the chart spans %s events and shows the most in them",
+    fprintf(file, ". A step of the chart spans %s events and shows their maximum",
             clpi_show_grouped(steps[0].last.row).text);
   fputs(".</p>\n</section>\n", file);
   write_steps(&in);
