@@ -340,12 +340,12 @@ static PyObject *allocator_device(PyObject *self, void *closure)
 }
 
 static PyGetSetDef allocator_properties[] = {
-    {"device", allocator_device, NULL, "The ordinal of CUDA's device, or None.", NULL},
+    {"device", allocator_device, NULL, "The ordinal of the CUDA device, or None.", NULL},
     {"queue", allocator_queue, NULL, "The home queue or stream, or None.", NULL},
     {"context", allocator_context, NULL, "The pyopencl.Context, or None.", NULL},
-    {"name", allocator_name, NULL, "libclpool's name for it, such as \"cl-immediate\".", NULL},
+    {"name", allocator_name, NULL, "The name that libclpool uses, such as \"cl-immediate\".", NULL},
     {"is_deferred", allocator_deferred, NULL,
-     "Whether memory may turn out to be missing only where it is used.", NULL},
+     "Whether a lack of memory may show only when the memory is first used.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -400,19 +400,20 @@ static PyObject *arena_dump(PyObject *self, PyObject *unused)
 
 static PyMethodDef arena_methods[] = {
     {"reserve", arena_reserve, METH_O,
-     "reserve($self, size, /)\n--\n\nTakes so many bytes of the device's memory in all, and keeps "
-     "them. 0 ends "
-     "that.\n"
+     "reserve($self, size, /)\n--\n\n"
+     "Takes `size` bytes of device memory in total, and keeps them. 0 ends the reserve.\n"
      "Raises clpool.MemoryError if the device has too little; the earlier reserve stays."},
     {"get_stats", arena_stats, METH_NOARGS,
-     "get_stats($self, /)\n--\n\nThe arena's figures, as clp_arena_stats names them, in bytes."},
+     "get_stats($self, /)\n--\n\n"
+     "Returns the figures of the arena, in bytes, named as in clp_arena_stats."},
     {"dump", arena_dump, METH_NOARGS,
-     "dump($self, /)\n--\n\nThe figures, and each segment with its ranges, as a JSON object."},
+     "dump($self, /)\n--\n\n"
+     "Returns the figures, and each segment with its ranges, as a JSON object."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyType_Slot base_slots[] = {
-    {Py_tp_doc, "Takes memory from a device, for pools. Use one of the classes derived from it."},
+    {Py_tp_doc, "Takes memory from a device, for pools. Use one of its derived classes."},
     {Py_tp_dealloc, allocator_dealloc},
     {Py_tp_traverse, allocator_traverse},
     {Py_tp_call, allocator_call},
@@ -453,48 +454,53 @@ int clpool_add_allocators(PyObject *module)
   clpool_allocator_type->tp_new = no_new;
   if (add_class(module, "clpool.DeferredAllocator", deferred_new,
                 "DeferredAllocator(context, mem_flags=1)\n--\n\n"
-                "Buffers of a context, as lazy as the driver is\n"
-                "(pyopencl.tools.DeferredAllocator). Called with a size in bytes, it gives a\n"
+                "Buffers of a context that the driver may back with memory later\n"
+                "(pyopencl.tools.DeferredAllocator). Called with a size in bytes, it returns a\n"
                 "pyopencl.Buffer, or None for 0.",
                 NULL) < 0 ||
-      add_class(module, "clpool.ImmediateAllocator", immediate_new,
-                "ImmediateAllocator(queue, mem_flags=1)\n--\n\n"
-                "Buffers whose memory is there at once, so that a pool can react where it is\n"
-                "missing (pyopencl.tools.ImmediateAllocator). The queue is the home queue: plain\n"
-                "calls of pools are ordered on it. Called with a size in bytes, it gives a\n"
-                "pyopencl.Buffer, or None for 0; raises clpool.MemoryError.",
-                NULL) < 0 ||
-      add_class(module, "clpool.SVMAllocator", svm_new,
-                "SVMAllocator(context, alignment=0, flags=1, queue=None)\n--\n\n"
-                "Shared virtual memory (pyopencl.tools.SVMAllocator), aligned to so many bytes,\n"
-                "0 for the device's largest type. Called with a size in bytes, it gives a\n"
-                "pyopencl.SVMAllocation.",
-                NULL) < 0 ||
+      add_class(
+          module, "clpool.ImmediateAllocator", immediate_new,
+          "ImmediateAllocator(queue, mem_flags=1)\n--\n\n"
+          "Buffers backed by memory at once, so that a pool can react if memory runs out\n"
+          "(pyopencl.tools.ImmediateAllocator). The queue is the home queue: plain calls of\n"
+          "pools are ordered on it. Called with a size in bytes, it returns a pyopencl.Buffer,\n"
+          "or None for 0. Raises clpool.MemoryError.",
+          NULL) < 0 ||
+      add_class(
+          module, "clpool.SVMAllocator", svm_new,
+          "SVMAllocator(context, alignment=0, flags=1, queue=None)\n--\n\n"
+          "Shared virtual memory (pyopencl.tools.SVMAllocator). alignment is in bytes; 0 means\n"
+          "that of the device's largest type. Called with a size in bytes, it returns a\n"
+          "pyopencl.SVMAllocation.",
+          NULL) < 0 ||
       add_class(module, "clpool.HostAllocator", host_new,
                 "HostAllocator(alignment=0)\n--\n\n"
-                "The host's memory, aligned to so many bytes, 0 for 64: needs no device.",
+                "Host memory; needs no device. alignment is in bytes; 0 means 64.",
                 NULL) < 0 ||
-      add_class(module, "clpool.SimulatedAllocator", simulated_new,
-                "SimulatedAllocator(capacity=0)\n--\n\n"
-                "Addresses without memory, out of memory past so many bytes; 0 for no bound.",
-                NULL) < 0 ||
-      add_class(module, "clpool.CudaAsyncAllocator", cuda_async_new,
-                "CudaAsyncAllocator(device=0, stream=None, mempool='default')\n--\n\n"
-                "CUDA's stream-ordered memory (cudaMallocAsync) of a device, told by its\n"
-                "ordinal. The stream is the home stream, None for the legacy default stream.\n"
-                "mempool is the driver's memory pool to take from: a CudaMemPool, or the device's\n"
-                "'default' or 'current' one. Raises clpool.NotSupported without a driver.",
-                NULL) < 0)
+      add_class(
+          module, "clpool.SimulatedAllocator", simulated_new,
+          "SimulatedAllocator(capacity=0)\n--\n\n"
+          "Addresses without memory. Allocations fail beyond capacity bytes; 0 means no bound.",
+          NULL) < 0 ||
+      add_class(
+          module, "clpool.CudaAsyncAllocator", cuda_async_new,
+          "CudaAsyncAllocator(device=0, stream=None, mempool='default')\n--\n\n"
+          "CUDA's stream-ordered memory (cudaMallocAsync). device is the ordinal of the device.\n"
+          "stream is the home stream; None means the legacy default stream. mempool is the "
+          "driver's\n"
+          "memory pool to take from: a CudaMemPool, or the device's 'default' or 'current' one.\n"
+          "Raises clpool.NotSupported without a driver.",
+          NULL) < 0)
     return -1;
   if (add_class(
           module, "clpool.ArenaAllocator", arena_new,
           "ArenaAllocator(upstream, slack=None, min_segment_bytes=4096, max_segment_bytes=0,\n"
           "               one_thread=False, reserve_bytes=0)\n--\n\n"
-          "Carves blocks out of big segments of another allocator's, so that a pool takes little\n"
-          "more from the device than its program uses. slack is how much more, as a part of the\n"
-          "peak; one_thread promises that one thread gives queues all their work; reserve_bytes "
-          "are\n"
-          "taken at once and kept.",
+          "Carves blocks out of large segments of another allocator, so that a pool takes little\n"
+          "more from the device than its program uses. slack is how much more, as a fraction of "
+          "the\n"
+          "peak. one_thread promises that one thread enqueues all work. The arena takes\n"
+          "reserve_bytes at once and keeps them.",
           arena_methods) < 0)
     return -1;
   clpool_arena_type = (PyTypeObject *)PyObject_GetAttrString(module, "ArenaAllocator");

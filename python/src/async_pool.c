@@ -192,31 +192,33 @@ static PyMethodDef methods[] = {
     {"_free", pool_free, METH_VARARGS, "_free($self, pointer, stream, /)\n--\n\n"},
     {"_free_all_blocks", free_all_blocks, METH_O, "_free_all_blocks($self, stream, /)\n--\n\n"},
     {"n_free_blocks", n_free_blocks, METH_NOARGS,
-     "n_free_blocks($self, /)\n--\n\nRaises clpool.NotSupported, which is a NotImplementedError "
-     "too: the\n"
-     "driver does not count its free blocks."},
+     "n_free_blocks($self, /)\n--\n\n"
+     "Raises clpool.NotSupported, which is also a NotImplementedError: the driver does not\n"
+     "count its free blocks."},
     {"used_bytes", used_bytes, METH_NOARGS,
-     "used_bytes($self, /)\n--\n\nBytes in use of the current device's memory pool, of all its "
-     "users.\n"
-     "This, free_bytes and total_bytes raise clpool.NotSupported if the driver does not count."},
+     "used_bytes($self, /)\n--\n\n"
+     "Bytes in use in the current device's memory pool, by all its users. This, free_bytes\n"
+     "and total_bytes raise clpool.NotSupported if the driver does not count."},
     {"free_bytes", free_bytes, METH_NOARGS,
-     "free_bytes($self, /)\n--\n\nBytes that the memory pool has taken from the device and nobody "
-     "uses."},
+     "free_bytes($self, /)\n--\n\n"
+     "Bytes that the memory pool has taken from the device and that nobody uses."},
     {"total_bytes", total_bytes, METH_NOARGS,
      "total_bytes($self, /)\n--\n\nBytes that the memory pool has taken from the device."},
     {"set_limit", (PyCFunction)(void (*)(void))set_limit, METH_VARARGS | METH_KEYWORDS,
      "set_limit($self, size=None, fraction=None)\n--\n\n"
-     "The most bytes that this pool hands out on the current device, or a part of its memory,\n"
-     "0 to 1; neither, or 0, for no limit. What would pass it raises clpool.LimitExceeded.\n"
-     "Raises clpool.LogicError if both are given, or for a fraction outside of 0 to 1."},
+     "The most bytes that this pool hands out on the current device, or a fraction of its\n"
+     "memory, 0 to 1. Neither, or 0, means no limit. An allocation beyond the limit raises\n"
+     "clpool.LimitExceeded. Raises clpool.LogicError if both are given, or if the fraction is\n"
+     "not 0 to 1."},
     {"get_limit", get_limit, METH_NOARGS,
-     "get_limit($self, /)\n--\n\nThe current device's limit in bytes, 0 for none."},
+     "get_limit($self, /)\n--\n\n"
+     "The current device's limit in bytes; 0 means none."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyGetSetDef properties[] = {
     {"memoryAsyncHasStat", has_statistics, NULL,
-     "Whether the driver counts bytes: from CUDA 11.3 on.", NULL},
+     "Whether the driver counts bytes, as of CUDA 11.3.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

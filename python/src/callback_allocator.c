@@ -407,18 +407,20 @@ int clpool_add_callback_allocator(PyObject *module)
   PyType_Slot slots[] = {
       {Py_tp_doc,
        "CallbackAllocator(allocate, free=None, *, kind=\"address\")\n--\n\n"
-       "Memory that functions take and give back (rmm.mr.CallbackMemoryResource): allocate(size)\n"
-       "returns it, and free(memory, size) gets the same object::\n\n"
+       "Memory that your functions allocate and free (rmm.mr.CallbackMemoryResource). The pool\n"
+       "passes what allocate(size) returned to free(memory, size)::\n\n"
        "    CallbackAllocator(lambda size: mmap.mmap(-1, size), kind=\"host\")\n\n"
-       "If allocate raises MemoryError, there is none: a pool frees memory and asks again, and at\n"
-       "last raises clpool.MemoryError with that cause. Other exceptions reach the caller of the\n"
-       "pool. If free raises, the pool keeps the memory and tries again later. Neither function\n"
-       "may ask a pool on this allocator for memory, which is a clpool.RuntimeError.\n\n"
-       "kind is what allocate returns, and what pools give for it:\n"
+       "If allocate raises MemoryError, a pool frees memory and retries; in the end it raises\n"
+       "clpool.MemoryError with that cause. Other exceptions reach the caller of the pool. If "
+       "free\n"
+       "raises, the pool keeps the memory and tries again later. If one of the functions "
+       "allocates\n"
+       "from a pool on this allocator, that raises clpool.RuntimeError.\n\n"
+       "kind is what allocate returns, and what pools return for it:\n"
        "\"address\": an int or an object with ptr; a Memory that the host cannot reach\n"
-       "\"host\": an int or an object with a writable buffer; a Memory with that\n"
-       "\"buffer\": a pyopencl.Buffer or a handle; a PooledBuffer, and no arena is possible\n\n"
-       "Without free, objects are dropped, and ints are refused. No work is ordered: use the\n"
+       "\"host\": an int or an object with a writable buffer; a Memory with that buffer\n"
+       "\"buffer\": a pyopencl.Buffer or a handle; a PooledBuffer, without an arena\n\n"
+       "Without free, objects are dropped, and ints are refused. The pool orders no work: use the\n"
        "memory on one queue in order, or wait for its work before the release."},
       {Py_tp_new, callback_new},
       {Py_tp_traverse, callback_traverse},

@@ -353,63 +353,69 @@ static PyObject *get_figure(PyObject *self, void *field)
 static PyMethodDef methods[] = {
     {"default", WITH_KEYWORDS(get_default) | METH_STATIC,
      "default(device=0)\n--\n\n"
-     "The pool that came with a device (cudaDeviceGetDefaultMemPool). Raises clpool.NotSupported\n"
-     "if the device has no memory pools."},
+     "Returns the default pool of a device (cudaDeviceGetDefaultMemPool). Raises\n"
+     "clpool.NotSupported if the device does not support memory pools."},
     {"current", WITH_KEYWORDS(get_current) | METH_STATIC,
      "current(device=0)\n--\n\n"
-     "The pool that cudaMallocAsync takes memory from (cudaDeviceGetMemPool). Raises\n"
-     "clpool.NotSupported if the device has no memory pools."},
+     "Returns the pool that cudaMallocAsync takes memory from (cudaDeviceGetMemPool). Raises\n"
+     "clpool.NotSupported if the device does not support memory pools."},
     {"from_handle", from_handle, METH_O | METH_STATIC,
      "from_handle(handle, /)\n--\n\n"
-     "The pool of a cudaMemPool_t, an int, which stays its owner's and must exist: the driver\n"
-     "may crash on another number."},
+     "Returns the pool of a cudaMemPool_t, an int. The pool stays its owner's. It must exist:\n"
+     "the driver may crash on another number."},
     {"import_fd", import_fd, METH_O | METH_STATIC,
      "import_fd(fd, /)\n--\n\n"
-     "The pool behind a descriptor that another process exported. You may close it afterwards.\n"
-     "Raises clpool.LogicError if it is no descriptor of a pool."},
+     "Returns the pool behind a descriptor that another process exported. You may close the\n"
+     "descriptor afterwards. Raises clpool.LogicError if it is not a descriptor of a pool."},
     {"import_fabric", import_fabric, METH_O | METH_STATIC,
      "import_fabric(handle, /)\n--\n\n"
-     "The pool of what export_fabric gave, bytes. Raises clpool.NotSupported without a fabric."},
+     "Returns the pool that export_fabric exported as these bytes. Raises clpool.NotSupported\n"
+     "without a fabric."},
     {"set_current", WITH_KEYWORDS(set_current),
      "set_current($self, device=0)\n--\n\n"
-     "Makes it the pool of cudaMallocAsync on its device, for the whole process\n"
-     "(cudaDeviceSetMemPool). When this object ends, the device has its default pool again.\n"
-     "Raises clpool.LogicError if the pool is of other memory, or imported."},
+     "Makes this the pool of cudaMallocAsync on its device, for the whole process\n"
+     "(cudaDeviceSetMemPool). When this object ends, the device gets its default pool again.\n"
+     "Raises clpool.LogicError if the pool is in other memory, or imported."},
     {"trim_to", trim_to, METH_O,
      "trim_to($self, size, /)\n--\n\n"
-     "Gives unused memory to the device until so many bytes are reserved (cudaMemPoolTrimTo).\n"
-     "What was freed counts as unused once the host has synchronized with its stream."},
+     "Gives unused memory to the device until `size` bytes are reserved (cudaMemPoolTrimTo).\n"
+     "Freed memory counts as unused once the host has synchronized with its stream."},
     {"reset_peaks", reset_peaks, METH_NOARGS,
      "reset_peaks($self, /)\n--\n\n"
      "Sets both peaks to what is reserved and used now, for all users of the pool. Raises\n"
      "clpool.NotSupported if the driver is older than CUDA 11.3."},
     {"get_access", get_access, METH_VARARGS,
      "get_access($self, device, /)\n--\n\n"
-     "What a device may do with the pool's memory: 'rw' read and write, 'r' read, '' nothing."},
+     "Returns what a device may do with the pool's memory: 'rw' read and write, 'r' read, ''\n"
+     "nothing."},
     {"set_access", set_access, METH_VARARGS,
      "set_access($self, device, access, /)\n--\n\n"
-     "Lets a device use all of the pool's memory (cudaMemPoolSetAccess): 'rw', 'r' or ''. Raises\n"
-     "clpool.NotSupported if it cannot reach the memory, or owns it and would lose access."},
+     "Sets what a device may do with all of the pool's memory (cudaMemPoolSetAccess): 'rw', 'r'\n"
+     "or ''. Raises clpool.NotSupported if the device cannot reach the memory, or if it owns the\n"
+     "memory and would lose access."},
     {"export_fd", export_fd, METH_NOARGS,
      "export_fd($self, /)\n--\n\n"
-     "A file descriptor of the pool for other processes, yours to send (SCM_RIGHTS) and close.\n"
-     "Raises clpool.LogicError if the pool was made without POSIX_FD in handle_types."},
+     "Returns a file descriptor of the pool for other processes, which you send (SCM_RIGHTS)\n"
+     "and close. Raises clpool.LogicError if the pool was made without POSIX_FD in\n"
+     "handle_types."},
     {"export_fabric", export_fabric, METH_NOARGS,
      "export_fabric($self, /)\n--\n\n"
-     "A handle of the pool for other processes and machines, 64 bytes. Raises\n"
+     "Returns a handle of the pool for other processes and machines, 64 bytes. Raises\n"
      "clpool.NotSupported without a fabric."},
     {"export_pointer", export_pointer, METH_VARARGS | METH_STATIC,
      "export_pointer(pointer, /)\n--\n\n"
-     "Memory of an exported pool for a process that imported the pool, 64 bytes. Free the memory\n"
-     "when the importers are done with it. Raises clpool.LogicError for other memory."},
+     "Returns 64 bytes that give memory of an exported pool to a process that imported the\n"
+     "pool. Free the memory when the importers are done with it. Raises clpool.LogicError for\n"
+     "other memory."},
     {"import_pointer", import_pointer, METH_O,
      "import_pointer($self, shared, /)\n--\n\n"
-     "The address here of memory that another process exported. Give it up by free_pointer.\n"
-     "Raises clpool.LogicError if this pool is not the imported one that it belongs to."},
+     "Returns the address of memory that another process exported. Release it with\n"
+     "free_pointer. Raises clpool.LogicError if the memory does not belong to this imported\n"
+     "pool."},
     {"free_pointer", WITH_KEYWORDS(free_pointer) | METH_STATIC,
      "free_pointer(pointer, stream=None)\n--\n\n"
-     "Gives up imported memory, after the work of a stream of CuPy's or PyTorch's (None: the\n"
-     "legacy default stream). Raises clpool.LogicError for other memory."},
+     "Releases imported memory after the work of a stream of CuPy or PyTorch (None: the legacy\n"
+     "default stream). Raises clpool.LogicError for other memory."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -426,32 +432,33 @@ static PyMethodDef methods[] = {
 static PyGetSetDef properties[] = {
     {"handle", get_handle, NULL, "The driver's handle (cudaMemPool_t), an int.", NULL},
     {"release_threshold", get_threshold, set_threshold,
-     "Bytes to keep, rather than give to the device, at a synchronization; at first 0. 2**64 - 1\n"
-     "keeps all.",
+     "Bytes that a synchronization keeps instead of giving them to the device. Initially 0;\n"
+     "2**64 - 1 keeps all.",
      NULL},
     REUSE("reuse_follow_event_dependencies", CLP_CUDA_REUSE_FOLLOW_EVENT_DEPENDENCIES,
           "Whether another stream may reuse memory if events make it wait for the free."),
     REUSE("reuse_allow_opportunistic", CLP_CUDA_REUSE_OPPORTUNISTIC,
-          "Whether another stream may reuse memory when the free has completed."),
+          "Whether another stream may reuse memory once the free has completed."),
     REUSE("reuse_allow_internal_dependencies", CLP_CUDA_REUSE_INTERNAL_DEPENDENCIES,
-          "Whether the driver may make another stream wait for the free, to reuse memory."),
+          "Whether the driver may make another stream wait for the free in order to reuse memory."),
     FIGURE(reserved_bytes, "Bytes taken from the device."),
-    FIGURE(peak_reserved_bytes, "The most of them since the pool began or reset_peaks."),
-    FIGURE(used_bytes, "Bytes in use, of all users in this process, as the driver rounds."),
-    FIGURE(peak_used_bytes, "The most of them since the pool began or reset_peaks."),
+    FIGURE(peak_reserved_bytes, "Their peak since the pool was made or since reset_peaks."),
+    FIGURE(used_bytes, "Bytes in use by all users in this process, as the driver rounds them."),
+    FIGURE(peak_used_bytes, "Their peak since the pool was made or since reset_peaks."),
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyType_Slot slots[] = {
     {Py_tp_doc,
      "CudaMemPool(device=0, *, numa_node=None, max_bytes=0, handle_types=0)\n--\n\n"
-     "A new memory pool of CUDA's driver (cudaMemPoolCreate), in a device's memory or in that of\n"
-     "a NUMA node of the host, which devices use after set_access. Ends with this object; memory\n"
-     "that is allocated stays valid.\n\n"
-     "max_bytes: the most bytes to take, 0 for the driver's bound; needs CUDA 12.2.\n"
+     "Makes a memory pool of the CUDA driver (cudaMemPoolCreate), in a device's memory or in\n"
+     "that of a NUMA node of the host, which devices can use after set_access. The pool ends\n"
+     "with this object; allocated memory stays valid.\n\n"
+     "max_bytes: the most bytes to take; 0 means the driver's bound. Requires CUDA 12.2.\n"
      "handle_types: POSIX_FD, FABRIC, or both (|), to share the pool with other processes.\n\n"
-     "Raises clpool.NotSupported if driver or device cannot do that, clpool.LogicError for a\n"
-     "wrong argument, clpool.MemoryError if there is no memory. clpool/cuda_mempool.h has more."},
+     "Raises clpool.NotSupported if the driver or device cannot do that, clpool.LogicError for\n"
+     "an invalid argument, and clpool.MemoryError if there is no memory. clpool/cuda_mempool.h\n"
+     "has details."},
     {Py_tp_new, mempool_new},
     {Py_tp_dealloc, mempool_dealloc},
     {Py_tp_methods, methods},

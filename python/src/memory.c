@@ -209,48 +209,50 @@ static PyObject *memory_ptr(PyObject *self, void *closure)
 
 static PyMethodDef memory_methods[] = {
     {"release", memory_release, METH_VARARGS,
-     "release($self, queue=None, /)\n--\n\nGives the memory back to the pool, behind the work of a "
-     "queue or\n"
-     "stream if one is given. Twice is a clpool.LogicError; while views of the memory exist,\n"
-     "such as numpy.frombuffer makes, a BufferError."},
+     "release($self, queue=None, /)\n--\n\n"
+     "Releases the memory to the pool, after the work of a queue or stream if one is given.\n"
+     "A second release raises clpool.LogicError. While views of the memory exist, such as those\n"
+     "of numpy.frombuffer, it raises BufferError."},
     {"record_use", memory_record_use, METH_O,
-     "record_use($self, queue, /)\n--\n\nNotes that another queue or stream uses the memory too."},
+     "record_use($self, queue, /)\n--\n\n"
+     "Records that another queue or stream also uses the memory."},
     {"bind_to_queue", memory_bind, METH_O,
-     "bind_to_queue($self, queue, /)\n--\n\nFrom now on the memory is used, and released, on this "
-     "queue."},
+     "bind_to_queue($self, queue, /)\n--\n\n"
+     "Binds the memory to a queue, on which it is then used and released."},
     {"unbind_from_queue", memory_unbind, METH_NOARGS,
-     "unbind_from_queue($self, /)\n--\n\nWaits for the queue that the memory is bound to, and "
-     "unbinds it."},
+     "unbind_from_queue($self, /)\n--\n\n"
+     "Waits for the queue that the memory is bound to, and unbinds the memory."},
     {"__dlpack__", (PyCFunction)(void (*)(void))clpool_dlpack, METH_VARARGS | METH_KEYWORDS,
      "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
-     "The memory as an array of bytes (uint8), for from_dlpack of numpy, CuPy and PyTorch.\n"
-     "release() is a BufferError while such an array exists. Of CUDA's memory, `stream` is the\n"
-     "consumer's, which waits for the memory's and is noted as by record_use: None or 1 for the\n"
-     "legacy default stream, -1 to order nothing. copy=True works for the host's memory.\n"
-     "Raises BufferError for what cannot be had."},
+     "Returns the memory as an array of bytes (uint8), for from_dlpack of numpy, CuPy and\n"
+     "PyTorch. release() raises BufferError while such an array exists. For CUDA memory, `stream`\n"
+     "is the consumer's: it waits for the memory's stream, and is recorded as by record_use. None\n"
+     "or 1 means the legacy default stream; -1 orders nothing. copy=True works for host memory.\n"
+     "Raises BufferError for what is not possible."},
     {"__dlpack_device__", clpool_dlpack_device, METH_NOARGS,
-     "__dlpack_device__($self, /)\n--\n\nDLPack's device: (2, ordinal) for CUDA's memory, "
-     "(1, 0) for\nthe host's and SVM."},
+     "__dlpack_device__($self, /)\n--\n\n"
+     "Returns the device of DLPack: (2, ordinal) for CUDA memory, (1, 0) for host memory and\n"
+     "SVM."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyGetSetDef memory_properties[] = {
     {"ptr", memory_ptr, NULL, "The address, an int.", NULL},
     {"__cuda_array_interface__", clpool_cuda_array_interface, NULL,
-     "CUDA's memory as an array of bytes, in the order of its stream (version 3); else there is\n"
-     "no such attribute. A consumer on another stream needs record_use.",
+     "CUDA memory as an array of bytes, ordered on its stream (version 3). Other memory lacks\n"
+     "the attribute. Call record_use for a consumer on another stream.",
      NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyMemberDef memory_members[] = {
-    {"size", T_PYSSIZET, offsetof(Memory, size), READONLY, "Bytes as asked for."},
-    {"pool", T_OBJECT_EX, offsetof(Memory, pool), READONLY, "The pool that it came from."},
+    {"size", T_PYSSIZET, offsetof(Memory, size), READONLY, "Bytes as requested."},
+    {"pool", T_OBJECT_EX, offsetof(Memory, pool), READONLY, "The pool that the memory is from."},
     {NULL, 0, 0, 0, NULL},
 };
 
 static PyType_Slot memory_slots[] = {
-    {Py_tp_doc, "A pool's memory as an address; goes back with the last reference."},
+    {Py_tp_doc, "An address of memory from a pool. The last reference releases it."},
     {Py_tp_dealloc, memory_dealloc},
     {Py_tp_traverse, memory_traverse},
     {Py_tp_finalize, memory_finalize},

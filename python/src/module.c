@@ -83,10 +83,9 @@ static PyMethodDef functions[] = {
     {"drop_parked", drop_parked, METH_NOARGS, "drop_parked($module, /)\n--\n\n"},
     {"set_log", clpool_set_log, METH_O, "set_log($module, function, /)\n--\n\n"},
     {"free_all_held", clpool_free_all_held, METH_NOARGS,
-     "free_all_held($module, /)\n--\n\nGives what every pool of the process holds to the device, "
-     "for other "
-     "libraries that\n"
-     "need the memory. Allowed in callbacks."},
+     "free_all_held($module, /)\n--\n\n"
+     "Returns to the device what all pools of the process hold, for another library that\n"
+     "needs the memory. Allowed in callbacks."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -343,7 +343,7 @@ static PyMemberDef members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Pool, vectorcall), READONLY, NULL},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Pool, weak), READONLY, NULL},
     {"queue", T_OBJECT, offsetof(Pool, queue), READONLY,
-     "The queue or stream that `on` was given, or None."},
+     "The queue or stream passed to `on`, or None."},
     {NULL, 0, 0, 0, NULL},
 };
 
@@ -382,34 +382,35 @@ static int add_pool(PyObject *module, const char *name, const char *documentatio
   "           on_out_of_memory=..., hold_bytes=None, initial_pool_size=None,\n"                    \
   "           name=None)\n--\n\n"
 #define POOL_DETAILS                                                                               \
-  "leading_bits_in_bin_id: more mean less padding and fewer hits, 0 to 16; 4 by default.\n"        \
-  "arena: carve blocks out of big segments, for a footprint close to what is in use.\n"            \
-  "hold_bytes: held bytes beyond it go back to the device.\n"                                      \
-  "initial_pool_size: bytes to take from the device at once, and to keep, on an arena.\n"          \
-  "Where one is None, CLPOOL_LEADING_BITS, CLPOOL_ARENA or CLPOOL_HOLD counts.\n"                  \
-  "limit: the most bytes to manage, or as a float a part of the device's memory.\n"                \
-  "name: for traces and messages.\n"                                                               \
-  "on_out_of_memory(pool, size): called when there is no memory, or the limit leaves no room;\n"   \
-  "frees something and returns whether it did. By default gc.collect() is tried; None: nothing.\n" \
-  "\nCalled with a size in bytes, an int, it gives "
+  "leading_bits_in_bin_id: 0 to 16. More bits mean less padding and fewer hits.\n"                 \
+  "arena: carve blocks out of large segments, for a footprint near the memory in use.\n"           \
+  "hold_bytes: the pool returns held bytes beyond it to the device.\n"                             \
+  "initial_pool_size: bytes that an arena takes from the device at once and keeps.\n"              \
+  "If one is None, CLPOOL_LEADING_BITS, CLPOOL_ARENA or CLPOOL_HOLD sets it.\n"                    \
+  "limit: the most bytes to manage, or a float, a fraction of the device's memory.\n"              \
+  "name: the name in traces and messages.\n"                                                       \
+  "on_out_of_memory(pool, size): called if memory runs out or the limit leaves no room. It\n"      \
+  "frees something and returns whether it did. Default: gc.collect(). None: do nothing.\n"         \
+  "\nCalled with a size in bytes, an int, it returns "
 
 int clpool_add_pools(PyObject *module)
 {
   if (add_pool(module, "clpool.MemoryPool",
-               "MemoryPool" POOL_ARGUMENTS "Keeps released memory and hands it out again "
+               "MemoryPool" POOL_ARGUMENTS "Holds released memory and hands it out again "
                "(pyopencl.tools.MemoryPool).\n\n" POOL_DETAILS
-               "a PooledBuffer, or a Memory where memory\n"
-               "is no cl_mem. Raises clpool.MemoryError where there is no memory.",
+               "a PooledBuffer, or a Memory if the memory\n"
+               "is not a cl_mem. Raises clpool.MemoryError if there is no memory.",
                NULL, &clpool_pool_type) < 0 ||
       add_pool(module, "clpool.SVMPool",
                "SVMPool" POOL_ARGUMENTS
-               "Keeps released shared virtual memory (pyopencl.tools.SVMPool).\n\n" POOL_DETAILS
+               "Holds released shared virtual memory (pyopencl.tools.SVMPool).\n\n" POOL_DETAILS
                "a PooledSVM.",
                clpool_pool_type, &svm_pool_type) < 0 ||
-      add_pool(module, "clpool.PoolOnQueue",
-               "A pool as its method `on` gives it: allocate and calls give memory for use on the\n"
-               "queue, all else is the pool's.",
-               NULL, &on_queue_type) < 0)
+      add_pool(
+          module, "clpool.PoolOnQueue",
+          "A pool as its method `on` returns it: allocate and calls return memory for use on the\n"
+          "queue. All other members are those of the pool.",
+          NULL, &on_queue_type) < 0)
     return -1;
   on_queue_type->tp_new = NULL;
   return 0;

@@ -240,38 +240,42 @@ static PyObject *remove_hook(PyObject *self, PyObject *hook)
 
 PyMethodDef clpool_pool_methods[] = {
     {"allocate", clpool_pool_allocate, METH_O,
-     "allocate($self, size, /)\n--\n\nMemory of so many bytes, as a call of the pool gives it."},
+     "allocate($self, size, /)\n--\n\n"
+     "Returns memory of `size` bytes, as a call of the pool does."},
     {"on", clpool_pool_on, METH_O,
-     "on($self, queue, /)\n--\n\nAn allocator that gives this pool's memory for use on that queue "
-     "or stream, "
-     "and\n"
-     "takes it back in its order: cla.zeros(other, n, dtype, allocator=pool.on(other))."},
+     "on($self, queue, /)\n--\n\n"
+     "Returns an allocator of this pool's memory for use on that queue or stream. Releases are\n"
+     "ordered on it: cla.zeros(other, n, dtype, allocator=pool.on(other))."},
     {"free_held", free_held, METH_NOARGS,
-     "free_held($self, /)\n--\n\nGives all held blocks to the device."},
+     "free_held($self, /)\n--\n\n"
+     "Returns all held blocks to the device."},
     {"stop_holding", stop_holding, METH_NOARGS,
-     "stop_holding($self, /)\n--\n\nAs free_held, and from now on memory goes to the device when "
-     "released."},
+     "stop_holding($self, /)\n--\n\n"
+     "Does the same as free_held. From then on, a release returns the memory to the device."},
     {"trim_to", trim_to, METH_O,
-     "trim_to($self, size, /)\n--\n\nGives held blocks to the device, least recently used first, "
-     "until at most\n"
-     "so many bytes are managed."},
+     "trim_to($self, size, /)\n--\n\n"
+     "Returns held blocks to the device, least recently used first, until at most `size` bytes are "
+     "managed."},
     {"trim_idle", trim_idle, METH_O,
-     "trim_idle($self, milliseconds, /)\n--\n\nGives to the device what nobody used since an "
-     "earlier call, at "
-     "least so\n"
-     "long ago: call it now and then."},
+     "trim_idle($self, milliseconds, /)\n--\n\n"
+     "Returns to the device what nobody has used since an earlier call, at least `milliseconds` "
+     "ago. Call it\n"
+     "regularly."},
     {"forget_queue", forget_queue, METH_O,
-     "forget_queue($self, queue, /)\n--\n\nLets go of a queue. A CUDA stream must be forgotten "
-     "before it ends."},
+     "forget_queue($self, queue, /)\n--\n\n"
+     "Makes the pool forget a queue. Forget a CUDA stream before it is destroyed."},
     {"bin_number", bin_number, METH_O,
-     "bin_number($self, size, /)\n--\n\nThe bin of a size in bytes."},
+     "bin_number($self, size, /)\n--\n\n"
+     "Returns the bin of a size in bytes."},
     {"alloc_size", alloc_size, METH_O,
-     "alloc_size($self, bin, /)\n--\n\nThe bytes of each block of a bin."},
+     "alloc_size($self, bin, /)\n--\n\n"
+     "Returns the size in bytes of each block of a bin."},
     {"bin_stats", bin_stats, METH_NOARGS,
-     "bin_stats($self, /)\n--\n\nThe figures of each bin that was used, as clp_bin_stats names\n"
-     "them, in bytes."},
+     "bin_stats($self, /)\n--\n\n"
+     "Returns the figures of each bin that was used, in bytes, named as in clp_bin_stats."},
     {"reset_peaks", reset_peaks, METH_NOARGS,
-     "reset_peaks($self, /)\n--\n\nSets both peaks to what is managed and active now."},
+     "reset_peaks($self, /)\n--\n\n"
+     "Sets both peaks to the bytes that are managed and active now."},
     {"_add_hook", add_hook, METH_O, "_add_hook($self, hook, /)\n--\n\n"},
     {"_remove_hook", remove_hook, METH_O, "_remove_hook($self, hook, /)\n--\n\n"},
     {NULL, NULL, 0, NULL},
@@ -283,16 +287,16 @@ PyMethodDef clpool_pool_methods[] = {
   }
 
 PyGetSetDef clpool_pool_properties[] = {
-    FIGURE(held_blocks, "Blocks that wait to be handed out again."),
-    FIGURE(active_blocks, "Blocks that the program has."),
-    FIGURE(managed_bytes, "Bytes of both, as allocated."),
-    FIGURE(active_bytes, "Bytes that the program has, as asked for."),
+    FIGURE(held_blocks, "The number of blocks that the pool holds for reuse."),
+    FIGURE(active_blocks, "The number of blocks that the program uses."),
+    FIGURE(managed_bytes, "Bytes of active and held blocks, as allocated."),
+    FIGURE(active_bytes, "Bytes that the program uses, as requested."),
     FIGURE(held_bytes, "Bytes of held blocks, as allocated."),
-    {"stats", get_stats, NULL, "All figures of one moment, a clpool.PoolStats.", NULL},
+    {"stats", get_stats, NULL, "A consistent snapshot of all figures, a clpool.PoolStats.", NULL},
     {"limit", get_limit, set_limit,
-     "The most bytes to manage, None for no limit; set as a float, a part of the device's memory.",
+     "The most bytes to manage, None for no limit. A float sets a fraction of the device's memory.",
      NULL},
-    {"allocator", get_allocator, NULL, "The allocator beneath.", NULL},
-    {"name", get_name, NULL, "What it is called in traces and messages, or None.", NULL},
+    {"allocator", get_allocator, NULL, "The allocator that the pool takes memory from.", NULL},
+    {"name", get_name, NULL, "The name in traces and messages, or None.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -131,34 +131,34 @@ static PyObject *get_pool(PyObject *self, void *closure)
 
 static PyMethodDef methods[] = {
     {"release", release, METH_NOARGS,
-     "release($self, /)\n--\n\nGives the memory back to the pool at once, or with the last part of "
-     "the "
-     "buffer.\n"
-     "Any later use of the buffer is an exception."},
+     "release($self, /)\n--\n\n"
+     "Releases the memory to the pool at once, or with the last part of the buffer.\n"
+     "Any later use of the buffer raises an exception."},
     {"get_sub_region", (PyCFunction)(void (*)(void))get_sub_region, METH_VARARGS | METH_KEYWORDS,
      "get_sub_region($self, origin, size, flags=0)\n--\n\n"
-     "Bytes [origin, origin + size) as a buffer, which keeps this one. The origin is aligned\n"
-     "to the device's mem_base_addr_align."},
+     "Returns bytes [origin, origin + size) as a buffer, which keeps this one alive. The origin\n"
+     "must be aligned to the device's mem_base_addr_align."},
     {"__getitem__", get_item, METH_O,
-     "__getitem__($self, slice, /)\n--\n\nBytes as get_sub_region gives them."},
+     "__getitem__($self, slice, /)\n--\n\n"
+     "Returns a slice of bytes, as get_sub_region does."},
     {"record_use", record_use, METH_O,
-     "record_use($self, queue, /)\n--\n\nNotes that another queue uses the buffer too: its memory "
-     "is reused\n"
-     "only behind the work that the queue has until the release (torch.Tensor.record_stream)."},
+     "record_use($self, queue, /)\n--\n\n"
+     "Records that another queue also uses the buffer. The pool reuses the memory only after\n"
+     "the work that the queue has been given by the release (torch.Tensor.record_stream)."},
     {"bind_to_queue", bind_to_queue, METH_O,
-     "bind_to_queue($self, queue, /)\n--\n\nFrom now on the buffer is used, and released, on this "
-     "queue."},
+     "bind_to_queue($self, queue, /)\n--\n\n"
+     "Binds the buffer to a queue, on which it is then used and released."},
     {"unbind_from_queue", unbind_from_queue, METH_NOARGS,
-     "unbind_from_queue($self, /)\n--\n\nWaits for the queue that the buffer is bound to, and "
-     "unbinds it."},
+     "unbind_from_queue($self, /)\n--\n\n"
+     "Waits for the queue that the buffer is bound to, and unbinds the buffer."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyGetSetDef properties[] = {
-    {"pool", get_pool, NULL, "The pool that the buffer came from.", NULL},
-    {"size", get_size, NULL, "Bytes as asked for.", NULL},
+    {"pool", get_pool, NULL, "The pool that the buffer is from.", NULL},
+    {"size", get_size, NULL, "Bytes as requested.", NULL},
     {"requested_size", get_size, NULL, "The same as size.", NULL},
-    {"allocated_size", get_allocated_size, NULL, "Bytes as allocated: OpenCL's MEM_SIZE.", NULL},
+    {"allocated_size", get_allocated_size, NULL, "Bytes as allocated (MEM_SIZE of OpenCL).", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -80,7 +80,7 @@ static PyGetSetDef properties[] = {
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_doc, "What was released. Every use of it is an exception."},
+    {Py_tp_doc, "A released object. Every use of it raises an exception."},
     {Py_tp_dealloc, released_dealloc},
     {Py_tp_traverse, released_traverse},
     {Py_tp_getattro, released_getattro},

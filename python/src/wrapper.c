@@ -517,12 +517,13 @@ static int svm_set_queue(PyObject *svm, PyObject *queue, void *closure)
 
 static PyMethodDef svm_methods[] = {
     {"release", svm_release, METH_NOARGS,
-     "release($self, /)\n--\n\nGives the memory back to the pool. Twice is a clpool.LogicError."},
+     "release($self, /)\n--\n\n"
+     "Releases the memory to the pool. A second release raises clpool.LogicError."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyGetSetDef svm_properties[] = {
-    {"mem", svm_mem, NULL, "The clpool.Memory within.", NULL},
+    {"mem", svm_mem, NULL, "The clpool.Memory that it contains.", NULL},
     {"_queue", svm_queue, svm_set_queue, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
@@ -549,8 +550,7 @@ static int make_wrapper_type(void)
   PyObject *type = PyObject_CallFunction(
       (PyObject *)Py_TYPE(clpool_buffer_type), "s(O){s(),ss,ss}", "PooledBuffer",
       clpool_buffer_type, "__slots__", "__module__", "clpool", "__doc__",
-      "A pyopencl.Buffer whose memory is a pool's, and goes back "
-      "there with the last reference.");
+      "A pyopencl.Buffer with memory from a pool. The last reference releases it.");
   clpool_wrapper_type = (PyTypeObject *)type;
   from_int_ptr = PyObject_GetAttrString(clpool_buffer_type, "from_int_ptr");
   if (type == NULL || from_int_ptr == NULL || take_over(clpool_wrapper_type) < 0)
