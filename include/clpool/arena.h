@@ -31,7 +31,7 @@
 extern "C" {
 #endif
 
-/** A slack that is not set: CLPOOL_ARENA_SLACK (clpool/clpool.h), else 0.016. */
+/** A slack that is not set: CLPOOL_ARENA_SLACK (doc/environment.md), else 0.016. */
 #define CLP_DEFAULT_SLACK (-1.0)
 
 /** How an arena takes memory from its upstream, and when it gives it back. Begin with

@@ -67,27 +67,10 @@
  *   change what you like. Where only the size is set and the rest is zero, options mean the
  *   defaults as well, and so do NULL options. A field that this version of the library does not
  *   know must be zero, else the struct is refused with CLP_INVALID_ARGUMENT.
- * - The library prints nothing, never exits, installs no signal handlers, and reads no other
- *   variables of the environment than these.
- *
- * Environment
- *
- * | variable              | what it sets, for the process                                  |
- * |-----------------------|----------------------------------------------------------------|
- * | CLPOOL_MEMORY_LIMIT   | the limit of a new pool: "512M", "40%" (clpool/pool.h)         |
- * | CLPOOL_LEADING_BITS   | 0 to 16: leading_bits_in_bin_id where options do not set it    |
- * | CLPOOL_HOLD           | hold_bytes where options do not set it: "512M", "40%"          |
- * | CLPOOL_ARENA          | 0 or 1: `arena` where options do not set it (clpool/pool.h)    |
- * | CLPOOL_ARENA_SLACK    | 0 to 1: the slack of arenas whose options do not set it        |
- * | CLPOOL_TRACE          | a file that all pools are traced to (clpool/trace.h)           |
- * | CLPOOL_TRACE_STACKS   | 0 or 1: that trace has call stacks, too (clpool/trace.h)       |
- * | CLPOOL_CUDA_LIBRARY   | the library that is loaded as CUDA's driver (clpool/cuda.h)    |
- * | CLPOOL_OPENCL_LIBRARY | the library that OpenCL's functions are from (clpool/opencl.h) |
- *
- * The library reads a variable when it makes the object that the variable is for. If it cannot
- * read one of the first seven, for instance because the text is empty, the call returns
- * CLP_INVALID_ARGUMENT, with a message that names the variable. If a library cannot be loaded, the
- * calls that need it return CLP_NOT_SUPPORTED. Set-user-ID programs ignore all variables. */
+ * - The library prints nothing, never exits, and installs no signal handlers.
+ * - doc/environment.md lists the environment variables that the library reads, such as
+ *   CLPOOL_TRACE. The library reads a variable when it makes the object that the variable is for.
+ *   Options that the program sets win. Set-user-ID programs ignore all variables. */
 #ifndef CLPOOL_CLPOOL_H
 #define CLPOOL_CLPOOL_H
 
