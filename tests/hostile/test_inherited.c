@@ -28,7 +28,7 @@ static size_t count;
   do {                                                                                             \
     (void)clp_set_last_error(CLP_SUCCESS, 0, "");                                                  \
     if ((call) != (expected) || clp_last_error()->status != (expected) ||                          \
-        !strstr(clp_last_error()->message, (expected) ? "before a fork" : "")) {                   \
+        !strstr(clp_last_error()->message, (expected) ? "before fork()" : "")) {                   \
       fprintf(stderr, "%s: %s\n", #call, clp_last_error()->message);                               \
       _exit(EXIT_FAILURE);                                                                         \
     }                                                                                              \

@@ -244,7 +244,7 @@ static void assert_told(char run, const char *call, clp_status status,
   ck_assert_int_eq(clp_last_error()->status, status);
   ck_assert_int_eq(clp_last_error()->native_code, is_null ? 0 : failure->code);
   clpt_message_has(call);
-  clpt_message_has(is_null ? "has no memory" : failure->name);
+  clpt_message_has(is_null ? "returned NULL" : failure->name);
   clpt_message_has(run == 'A' ? "for 4096 bytes" : run == 'S' ? "for 1024 bytes" : "failed with");
 }
 
@@ -506,7 +506,7 @@ static const struct {
     {0, 0, 0, "coarse-grain"},
     {COARSE, FINE, 0, "fine-grain"},
     {COARSE | CL_DEVICE_SVM_FINE_GRAIN_BUFFER, FINE | CL_MEM_SVM_ATOMICS, 0, "atomics"},
-    {COARSE, 0, 128, "128 bytes"},
+    {COARSE, 0, 128, "alignment is 128"},
     {COARSE, 0, 0, NULL},
     {COARSE, 0, 1, NULL},
     {COARSE, 0, 64, NULL},

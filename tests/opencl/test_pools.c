@@ -204,7 +204,7 @@ static const struct {
     {CLPT_clCreateSubBuffer, CL_OUT_OF_HOST_MEMORY, CLP_OUT_OF_DEVICE_MEMORY,
      "clCreateSubBuffer for 1000 bytes"},
     {CLPT_clCreateSubBuffer, CLPT_CL_SILENT, CLP_BACKEND_ERROR, "clCreateSubBuffer for 1000 bytes"},
-    {CLPT_clCreateSubBuffer, CL_INVALID_VALUE, CLP_INVALID_ARGUMENT, "the flags 0x2 do not go"},
+    {CLPT_clCreateSubBuffer, CL_INVALID_VALUE, CLP_INVALID_ARGUMENT, "the flags 0x2 contradict"},
     {CLPT_clCreateSubBuffer, CL_MISALIGNED_SUB_BUFFER_OFFSET, CLP_INVALID_ARGUMENT, "not aligned"},
     {CLPT_clSetMemObjectDestructorCallback, CL_OUT_OF_HOST_MEMORY, CLP_OUT_OF_HOST_MEMORY,
      "clSetMemObjectDestructorCallback"},
