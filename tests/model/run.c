@@ -212,7 +212,7 @@ static void note_loss(clp_log_level level, const char *message, void *user_data)
   model *it = user_data;
   if (level == CLP_LOG_ERROR && !it->may_fail)
     model_fail(it, "the log", 0, message);
-  bool stays = strstr(message, "is released, but");
+  bool stays = strstr(message, "was released, but");
   it->stays += stays;
   it->losses += level == CLP_LOG_ERROR && !stays;
 }
