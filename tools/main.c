@@ -58,7 +58,6 @@ static void print_help(void)
        "  CLPOOL_TRACE=run.csv ./program-that-uses-clpool\n"
        "  clpool tune run.csv\n"
        "  clpool report run.csv -o report.html\n"
-       "  clpool help tune\n"
        "\n"
        "Environment variables: doc/environment.md, or clpool(1).\n"
        "Exit codes: 0 success; 1 the run failed; 2 invalid arguments or an unreadable trace.");

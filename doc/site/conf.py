@@ -84,8 +84,6 @@ def write_sources():
     news = re.sub('(?m)^=+$', '---', read('NEWS'))
     news = re.sub(r'(?m)((?:^  [a-z, ]+: --.*\n(?: {20,}.*\n)*)+)', r'\n  ```\n\1  ```\n', news)
     write('NEWS', f'# News\n\n{news}')
-    environment = re.search(r'\n## Environment\n(.*?)\n## ', read('doc/getting-started.md'), re.S)
-    write('doc/environment', '# Environment variables\n' + environment[1])
     sources = sorted(path.name for path in TREE.glob('examples/*') if path.suffix in ('.c', '.cc'))
     for name in sources:
         write(f'examples/{name}', f'# {name}\n\n' + fence(read(f'examples/{name}'), 'c'))
