@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /** @file
- * clpool/buffer.h - one allocation from a pool (pyopencl.tools.PooledBuffer): released, ordered
- * among streams, and what it consists of. clp_pool_allocate makes it (clpool/pool.h).
+ * clpool/buffer.h - a buffer: one allocation from a pool (pyopencl.tools.PooledBuffer). This header
+ * has its release, its order among streams, and its properties. clp_pool_allocate makes a buffer
+ * (clpool/pool.h).
  *
- * A buffer has one owner at a time: two threads must not use the same buffer at once, but any
- * thread may release it. Once its pool has ended, a buffer must not be touched.
+ * A buffer has one owner at a time. Any thread may release it, but two threads must not use the
+ * same buffer at once. Do not pass a buffer to any call after its pool has ended.
  *
- * The status of a call says who owns the buffer after it:
+ * The status of a call says who owns the buffer afterwards:
  *
- * - CLP_SUCCESS: after a release it is the pool's, after any other call the caller's. If the device
- *   then does not take the block back, the log callback gets CLP_LOG_ERROR (clpool/log.h), and the
- *   last error stays. The pool keeps the block, and tries again at clp_pool_free_held, when memory
- *   runs out, and at its end.
- * - CLP_ALREADY_RELEASED: it was released before and has not been handed out since. Nothing
- *   changes.
- * - Any other: it is the caller's, with the binding and the uses that it had. */
+ * - CLP_SUCCESS: after a release the pool, after any other call the program.
+ * - CLP_ALREADY_RELEASED: the pool, as before. The buffer was released earlier, and has not been
+ *   handed out since.
+ * - Any other status: the program. The buffer keeps its binding and its recorded uses.
+ *
+ * If a released block should go back to the device, but the device refuses it, the release still
+ * succeeds and the last error does not change. The log callback gets CLP_LOG_ERROR (clpool/log.h).
+ * The pool keeps the block, and tries again at clp_pool_free_held, when memory runs out, and at its
+ * end. */
 #ifndef CLPOOL_BUFFER_H
 #define CLPOOL_BUFFER_H
 
@@ -28,69 +31,75 @@
 extern "C" {
 #endif
 
-/** Gives a buffer back to its pool, which may hand it out again at once: work that uses it must be
- * done, or ordered before the next use by the home stream. If the pool has stopped holding, or the
- * block was refused at its bin's size (clp_pool_allocate), it goes back to the device instead. NULL
- * is a no-op. Any thread.
- * CLP_ALREADY_RELEASED: a second release. That is certain if the first one has returned before
- *   the second one begins. Two threads must not release one buffer at the same time. That is an
- *   error of the program, which the pool does not detect: both calls may succeed, the block may get
- *   two owners, and the pool's lists may be damaged. Nothing is promised from then on: later calls
- *   may fail, crash or not return. */
+/** Gives a buffer back to its pool, which may hand the block out again at once. NULL is a no-op.
+ *
+ * The work that uses the buffer must be done, or the home stream must order it before the next use.
+ * The pool gives the block to the device instead if the pool has stopped holding, or if the block
+ * is smaller than its bin's (clp_pool_allocate).
+ *
+ * Any thread, but two threads must not release one buffer at the same time. The pool does not
+ * detect that error: both calls may succeed, the block may get two owners, and the pool's lists may
+ * be damaged. Later calls may then fail, crash or not return.
+ * CLP_ALREADY_RELEASED: a second release. The pool always detects it if the first release has
+ *   returned before the second one begins. */
 clp_status clp_buffer_release(clp_buffer *buffer);
 
-/** As clp_buffer_release, if the block goes to the calling thread's shard, the usual case once a
- * program is warm. Tries the shard's lock, but never waits for it, and calls neither the device nor
- * a hook.
+/** Releases a buffer without waiting, if the block goes to the calling thread's shard, the usual
+ * case once a program is warm; otherwise returns false. The call tries the shard's lock, but never
+ * waits for it, and calls neither the device nor a hook.
  *
- * False: nothing was done, and the buffer is as it was; the last error, too. clp_buffer_release
- * releases it, or says what is wrong. True for NULL. Any thread. */
+ * If it returns false, it did nothing: the buffer and the last error are as before. Then call
+ * clp_buffer_release, which releases the buffer or returns an error. True for NULL. Any thread. */
 bool clp_buffer_try_release(clp_buffer *buffer);
 
 /** @name Stream order of a buffer
- * The rules are those of clp_pool_allocate_on, under "Stream order" in clpool/pool.h, and so are
- * the statuses that all have in common. CLP_BACKEND_ERROR or another status of the allocator: the
- * stream cannot be retained, or as the call says. Any thread. @{ */
+ * The rules and the common statuses are those of "Stream order" in clpool/pool.h. Each call may
+ * also return CLP_BACKEND_ERROR or another status of the allocator, if it cannot retain the stream.
+ * Any thread. @{ */
 
-/** As clp_buffer_release, once the work that `stream` has been given is done. The buffer belongs to
- * the pool at once. Streams that clp_buffer_record_use noted are waited for as well; a stream that
- * the buffer is bound to is not, unless it is `stream`. A NULL buffer is a no-op. */
+/** Releases a buffer in the order of `stream`: the next use of the block comes after the work that
+ * `stream` has been given. It also comes after the work of streams that clp_buffer_record_use
+ * noted. A stream that the buffer is bound to does not count, unless it is `stream`. The buffer
+ * belongs to the pool at once. NULL is a no-op. */
 clp_status clp_buffer_release_on(clp_buffer *buffer, clp_stream stream);
 
-/** As clp_buffer_try_release, after the work that `stream` has been given. */
+/** Releases a buffer as clp_buffer_release_on, but never waits for a lock and may return false, as
+ * clp_buffer_try_release. */
 bool clp_buffer_try_release_on(clp_buffer *buffer, clp_stream stream);
 
-/** Notes that `stream` uses the buffer too: before the block serves another stream, what `stream`
- * was given up to the buffer's release is waited for (torch.Tensor.record_stream). The caller
- * orders the first use on `stream`. */
+/** Notes that `stream` also uses the buffer (torch.Tensor.record_stream). After the release, the
+ * pool hands the block to another stream only behind the work that `stream` was given until then.
+ * The program must order the first use on `stream`. */
 clp_status clp_buffer_record_use(clp_buffer *buffer, clp_stream stream);
 
-/** Binds the buffer to a stream: clp_buffer_release is then a release on that stream. If it was
- * bound to another one, the new stream is made to wait for the work given to the old one
- * (pyopencl.SVMAllocation.bind_to_queue); if it cannot be, as a PoCL queue out of order, the host
- * waits. CLP_BACKEND_ERROR: also if neither works. */
+/** Binds the buffer to a stream: clp_buffer_release then releases it on that stream
+ * (pyopencl.SVMAllocation.bind_to_queue). If it was bound to another stream, the pool makes the new
+ * stream wait for the work given to the old one. If the new stream cannot be made to wait, as a
+ * PoCL queue out of order, the host waits.
+ * CLP_BACKEND_ERROR or another status of the allocator: also if the wait failed. */
 clp_status clp_buffer_bind(clp_buffer *buffer, clp_stream stream);
 
-/** Waits on the host for the work given to the stream that the buffer is bound to, and unbinds it
- * (pyopencl.SVMAllocation.unbind_from_queue). Does nothing for a buffer that is not bound.
- * CLP_BACKEND_ERROR: the wait failed. */
+/** Unbinds the buffer, after the host has waited for the work given to the stream that it is bound
+ * to (pyopencl.SVMAllocation.unbind_from_queue). Does nothing if the buffer is not bound.
+ * CLP_BACKEND_ERROR or another status of the allocator: the wait failed. */
 clp_status clp_buffer_unbind(clp_buffer *buffer);
 
 /** @} */
 
-/** The memory, borrowed until the buffer is released; 0 for a buffer of zero bytes and for NULL.
- * Any thread. */
+/** Returns the buffer's memory, borrowed until the release. 0 for a buffer of zero bytes and for
+ * NULL. Any thread. */
 clp_memory clp_buffer_memory(const clp_buffer *buffer);
 
-/** The size in bytes as requested; 0 for NULL. Any thread. */
+/** Returns the size in bytes as requested. 0 for NULL. Any thread. */
 size_t clp_buffer_size(const clp_buffer *buffer);
 
-/** The size in bytes as allocated: the size of its bin (clp_pool_alloc_size), or if that was
- * refused, the requested size, rounded up to the alignment. 0 for NULL and for a buffer of zero
- * bytes. Any thread. */
+/** Returns the size in bytes as allocated. It is the size of the bin (clp_pool_alloc_size). If the
+ * device or a limit refused that size, or the pool holds nothing (clp_pool_create), it is the
+ * requested size, rounded up to the alignment. 0 for a buffer of zero bytes and for NULL. Any
+ * thread. */
 size_t clp_buffer_capacity(const clp_buffer *buffer);
 
-/** The pool that the buffer came from, borrowed. NULL for NULL. Any thread. */
+/** Returns the buffer's pool, borrowed. NULL for NULL. Any thread. */
 clp_pool *clp_buffer_pool(const clp_buffer *buffer);
 
 #ifdef __cplusplus

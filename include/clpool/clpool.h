@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** @file
- * clpool/clpool.h - pools of device memory: all that needs no backend.
+ * clpool/clpool.h - includes the headers of clpool that need no backend.
  *
- * Five calls serve most programs: make an allocator, make a pool over it, allocate, release the
- * buffer, release what was made. On the host's memory, which needs no device:
+ * Most programs need five steps: make an allocator, make a pool over it, allocate a buffer, release
+ * the buffer, release the pool and the allocator. With host memory, which needs no device:
  *
  *     #include <clpool/clpool.h>
  *
@@ -26,47 +26,48 @@
  *       return 0;
  *     }
  *
- * The next buffer of about this size gets the same memory, at once. For OpenCL include
- * clpool/opencl.h and make the allocator with clp_cl_immediate_allocator_create(queue, 0, &a); for
+ * The next buffer of about this size gets the same memory at once. For OpenCL include
+ * clpool/opencl.h and make the allocator with clp_cl_immediate_allocator_create(queue, 0, &a). For
  * CUDA include clpool/cuda.h and call clp_cuda_async_allocator_create(NULL, &a).
  *
- * | header         | what it has                                                               |
+ * | header         | contents                                                                  |
  * |----------------|---------------------------------------------------------------------------|
- * | allocator.h    | where memory comes from: host, simulated, an interface for your own       |
+ * | allocator.h    | allocators: of host memory, simulated, and the interface for your own     |
  * | pool.h         | the pool: allocate, give back, limit, statistics, order among streams     |
  * | buffer.h       | one allocation: release, streams, memory, size                            |
  * | bin.h          | which sizes share a bin                                                   |
- * | arena.h        | an allocator that carves blocks from big segments of another one          |
- * | hook.h         | callbacks around what pools do                                            |
- * | profile.h      | which lines of a program take memory                                      |
- * | trace.h        | a program's allocations, written down for the program clpool              |
- * | bytes.h        | sizes as people write them: "512M", "40%"                                 |
- * | status.h       | what a call came to, and the calling thread's last failure                |
- * | log.h          | where the library's messages go                                           |
- * | version.h      | the version of the headers, and of the library                            |
+ * | arena.h        | an allocator that carves blocks from large segments of another one        |
+ * | hook.h         | callbacks before and after what pools do                                  |
+ * | profile.h      | a report of the lines of a program that take memory                       |
+ * | trace.h        | a recording of a program's allocations, for `clpool replay` and `report`  |
+ * | bytes.h        | reads sizes such as "512M" and "40%"                                      |
+ * | status.h       | the statuses that calls return, and the calling thread's last error       |
+ * | log.h          | a callback for the library's messages                                     |
+ * | version.h      | the versions of the headers and of the library                            |
  * | opencl.h       | OpenCL's memory; not included here                                        |
  * | cuda.h         | CUDA's stream-ordered memory; not included here                           |
  * | cuda_mempool.h | the memory pools of CUDA's driver; not included here                      |
- * | clpool.hpp     | all of it for C++, by owners and exceptions; not included here            |
+ * | clpool.hpp     | the C++ interface: owners and exceptions; not included here               |
  *
  * Conventions
  *
- * - Functions that can fail return a clp_status, and clp_last_error() says more. Results go to
- *   out-pointers, written only on success; an object out-pointer is NULL on failure. An out-pointer
- *   hands over ownership, a returned pointer is borrowed.
- * - What counts references has create, retain and release: allocators, pools. What has one owner
- *   has create and destroy: profiles, built-in hooks, CUDA's memory pools. Buffers are released, to
- *   their pool. All of these take NULL, and do nothing then.
- * - Every function may be called from any thread at any time; not from signal handlers.
- * - No function is a cancellation point: a thread that pthread_cancel ends goes on to the end
- *   of the call, and so do the callbacks in it, which are entered with cancellation disabled and
- *   must leave it so. Asynchronous cancellation must be off.
- * - After fork, the child makes allocators and pools of its own; clpool/pool.h says more.
- * - Options and results are structs that begin with their size, so that both sides can grow. Fill
- *   them with the struct's _INIT macro: `clp_pool_options options = CLP_POOL_OPTIONS_INIT;`, then
- *   change what you like. Where only the size is set and the rest is zero, options mean the
- *   defaults as well, and so do NULL options. A field that this version of the library does not
- *   know must be zero, else the struct is refused with CLP_INVALID_ARGUMENT.
+ * - Functions that can fail return a clp_status, and clp_last_error() describes the failure.
+ *   Results go to out-pointers, which are written only on success; an out-pointer for an object is
+ *   set to NULL on failure. The program owns what an out-pointer gives, and borrows what a function
+ *   returns.
+ * - Objects that count references have create, retain and release: allocators and pools. Objects
+ *   with one owner have create and destroy: profiles, built-in hooks, CUDA's memory pools. A buffer
+ *   is released to its pool. To retain, release or destroy NULL does nothing.
+ * - Any thread may call any function at any time, except in a signal handler.
+ * - No function is a cancellation point. If a thread is cancelled inside a call, the call still
+ *   runs to its end. Callbacks run with cancellation disabled, and must leave it disabled. A thread
+ *   that calls the library must not have asynchronous cancellation enabled.
+ * - After a fork, the child must make its own allocators and pools (clpool/pool.h).
+ * - Options and results are structs that begin with their size, so that both sides can grow. Begin
+ *   with the struct's _INIT macro: `clp_pool_options options = CLP_POOL_OPTIONS_INIT;`, and change
+ *   what you like. NULL options mean the defaults. So does a struct that is zero except for its
+ *   size. A field that this version of the library does not know must be zero, otherwise the call
+ *   returns CLP_INVALID_ARGUMENT.
  * - The library prints nothing, never exits, and installs no signal handlers.
  * - doc/environment.md lists the environment variables that the library reads, such as
  *   CLPOOL_TRACE. The library reads a variable when it makes the object that the variable is for.

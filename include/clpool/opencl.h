@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /** @file
- * clpool/opencl.h - OpenCL memory: allocators for cl_mem buffers and shared virtual memory, and
- * buffers as what OpenCL takes.
+ * clpool/opencl.h - allocators of OpenCL memory: cl_mem buffers and shared virtual memory. Also the
+ * calls that give a buffer's memory to OpenCL.
  *
- * The only header of clpool that includes CL/cl.h. CL_TARGET_OPENCL_VERSION is the caller's.
+ * This is the only C header of clpool that includes CL/cl.h. The program sets
+ * CL_TARGET_OPENCL_VERSION.
  *
- * The library is not linked with OpenCL. It takes its functions from the program's own loader, when
- * they are first needed, or loads libOpenCL.so.1, or what the environment's CLPOOL_OPENCL_LIBRARY
- * names. Where there is none, what needs it is CLP_NOT_SUPPORTED, and the last error says why.
+ * The library is not linked with OpenCL. At the first call that needs OpenCL, it takes OpenCL's
+ * functions from the first of these:
+ *
+ * - the library that the environment's CLPOOL_OPENCL_LIBRARY names, if it is set;
+ * - the OpenCL loader that the program is linked with or has loaded;
+ * - libOpenCL.so.1.
+ *
+ * If there is none, each call that needs OpenCL returns CLP_NOT_SUPPORTED, and the last error says
+ * why.
  *
  * The streams of these allocators (clpool/pool.h, "Stream order") are the command queues of their
- * context, on any of its devices, in-order and out-of-order ones. All work of an out-of-order queue
- * up to a moment is taken together: a barrier orders it before what comes later. Work that ends
- * with an error counts as done as soon as all earlier work of its queue has ended; commands of a
- * queue that was made to wait for it may fail as well, which is OpenCL's rule for events. */
+ * context, on any of its devices, in order or out of order. An out-of-order queue is ordered by
+ * barriers over all its earlier work. Work that ends with an error counts as done once all earlier
+ * work of its queue has ended. By OpenCL's rule for events, commands that wait for it may then fail
+ * as well. */
 #ifndef CLPOOL_OPENCL_H
 #define CLPOOL_OPENCL_H
 
@@ -28,120 +35,150 @@
 extern "C" {
 #endif
 
-/** Buffers from clCreateBuffer in `context`, with `mem_flags` (pyopencl.tools.DeferredAllocator):
- * the driver decides when memory is really taken, so it may be missing where a buffer is first
- * used. PoCL's CPU devices end the process there, unless `mem_flags` has CL_MEM_ALLOC_HOST_PTR.
- * 0 flags mean CL_MEM_READ_WRITE. Retains the context. Name "cl-deferred".
+/** Makes an allocator of buffers from clCreateBuffer in `context`, which it retains. 0 `mem_flags`
+ * mean CL_MEM_READ_WRITE. Name "cl-deferred". Semantics: pyopencl.tools.DeferredAllocator.
  *
- * Out of memory is CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES or CL_OUT_OF_HOST_MEMORY.
- * With several devices in the context, a block must be allowed on all of them. Any thread.
- * CLP_INVALID_ARGUMENT: NULL context or out; flags that exclude each other, are for other objects
- *   than buffers, or bring their own memory (CL_MEM_USE_HOST_PTR, CL_MEM_COPY_HOST_PTR).
+ * The driver decides when it takes the memory, so the program may run out of memory at the first
+ * use of a buffer. PoCL's CPU devices then abort the process, unless `mem_flags` has
+ * CL_MEM_ALLOC_HOST_PTR. An allocation is out of device memory if OpenCL returns
+ * CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES or CL_OUT_OF_HOST_MEMORY. If the context
+ * has several devices, all of them must allow a block.
+ *
+ * On success `*out` is an object with one reference, the caller's; on failure it is NULL. Any
+ * thread.
+ * CLP_INVALID_ARGUMENT: NULL context or out; flags that exclude each other, are not for buffers, or
+ *   bring their own memory (CL_MEM_USE_HOST_PTR, CL_MEM_COPY_HOST_PTR).
  * CLP_NOT_SUPPORTED: there is no OpenCL.
- * CLP_BACKEND_ERROR: the context cannot be asked about its devices. CLP_OUT_OF_HOST_MEMORY. */
+ * CLP_BACKEND_ERROR: OpenCL does not describe the context's devices.
+ * CLP_OUT_OF_HOST_MEMORY. */
 clp_status clp_cl_deferred_allocator_create(cl_context context, cl_mem_flags mem_flags,
                                             clp_allocator **out);
 
-/** As clp_cl_deferred_allocator_create, in the context of `queue`, but makes sure at once that the
- * memory exists on the queue's device (pyopencl.tools.ImmediateAllocator), so that out of memory is
- * reported here, where a pool can react: clEnqueueMigrateMemObjects with content undefined from
- * OpenCL 1.2 (on NVIDIA's devices a fill of one byte, since their driver crashes when other threads
- * give work to queues meanwhile), a small write before. That may still be pending on the queue when
- * an allocation returns, and leaves the content undefined: a first use on another queue must be
- * ordered after it, as clp_pool_allocate_on does. Retains the queue, which is the home stream. Name
- * "cl-immediate".
+/** Makes an allocator of buffers whose memory the driver takes at once, in the context and on the
+ * device of `queue`. It retains the queue, which is the home stream. Name "cl-immediate".
+ * Semantics: pyopencl.tools.ImmediateAllocator; otherwise as clp_cl_deferred_allocator_create.
  *
- * PoCL's CPU devices (PoCL 1.8 and newer) cannot report at an enqueue that memory is missing: they
- * end the process. There the allocator adds CL_MEM_ALLOC_HOST_PTR to the flags, as CL_MEM_FLAGS of
- * its buffers shows, and clCreateBuffer reports it. A buffer is then memory as malloc gives it: a
- * limit of the address space (RLIMIT_AS) makes the allocation fail, but pages come on first use,
- * and the system ends processes that find none (a memory limit of a cgroup).
- * CLP_INVALID_ARGUMENT: NULL queue or out, flags as there. CLP_NOT_SUPPORTED: there is no OpenCL.
- * CLP_BACKEND_ERROR: the queue cannot be asked about its device. CLP_OUT_OF_HOST_MEMORY. */
+ * If the device is out of memory, an allocation fails, so that a pool can react. To make the driver
+ * take the memory, each allocation enqueues a command on the queue:
+ *
+ * - clEnqueueMigrateMemObjects with undefined content, from OpenCL 1.2 on;
+ * - on NVIDIA's devices a fill of one byte, because NVIDIA's driver crashes if other threads give
+ *   work to queues during a migration;
+ * - before OpenCL 1.2 a small write.
+ *
+ * The command may still be pending when the allocation returns, and the content is undefined. If
+ * another queue uses the buffer first, it must wait for that command. clp_pool_allocate_on makes it
+ * wait.
+ *
+ * On PoCL's CPU devices (PoCL 1.8 and newer) such a command aborts the process if memory has run
+ * out. So the allocator adds CL_MEM_ALLOC_HOST_PTR to the flags, which CL_MEM_FLAGS of its buffers
+ * shows, and clCreateBuffer fails instead. Such a buffer is like memory from malloc: a limit of the
+ * address space (RLIMIT_AS) makes the allocation fail. But pages are taken at first use, and under
+ * a cgroup's memory limit the system then kills the process.
+ * CLP_INVALID_ARGUMENT: NULL queue or out; flags as in clp_cl_deferred_allocator_create.
+ * CLP_NOT_SUPPORTED: there is no OpenCL.
+ * CLP_BACKEND_ERROR: OpenCL does not describe the queue or its device.
+ * CLP_OUT_OF_HOST_MEMORY. */
 clp_status clp_cl_immediate_allocator_create(cl_command_queue queue, cl_mem_flags mem_flags,
                                              clp_allocator **out);
 
-/** Which shared virtual memory to allocate. The defaults are zeros. */
+/** Which shared virtual memory an allocator takes. The defaults are zeros. */
 typedef struct clp_cl_svm_options {
   size_t struct_size; /**< sizeof(clp_cl_svm_options) */
-  cl_bitfield flags;  /**< cl_svm_mem_flags: CL_MEM_READ_WRITE (what 0 means), CL_MEM_READ_ONLY or
-                         CL_MEM_WRITE_ONLY, with CL_MEM_SVM_FINE_GRAIN_BUFFER, and
-                         CL_MEM_SVM_ATOMICS with that */
+  cl_bitfield flags;  /**< cl_svm_mem_flags: one of CL_MEM_READ_WRITE (also 0), CL_MEM_READ_ONLY and
+                         CL_MEM_WRITE_ONLY; optionally CL_MEM_SVM_FINE_GRAIN_BUFFER, and with it
+                         CL_MEM_SVM_ATOMICS */
   size_t alignment;   /**< of every block, bytes: a power of two, at most the size of the devices'
-                         largest built-in type (128, where OpenCL is whole). 0: that size */
+                         largest built-in type (128 in the full profile). 0: that size */
   cl_command_queue queue; /**< the home stream; retained. NULL: none */
 } clp_cl_svm_options;
 
-/** The defaults. */
+/** Sets the defaults. */
 #define CLP_CL_SVM_OPTIONS_INIT                                                                    \
   {                                                                                                \
     sizeof(clp_cl_svm_options), 0, 0, NULL                                                         \
   }
 
-/** Shared virtual memory from clSVMAlloc in `context` (pyopencl.tools.SVMAllocator), coarse-grain
- * or fine-grain as the options say; NULL options are CLP_CL_SVM_OPTIONS_INIT. Memory is a pointer.
- * Retains the context and the queue. Name "cl-svm".
+/** Makes an allocator of shared virtual memory from clSVMAlloc in `context`. The options choose
+ * coarse or fine grain; NULL means CLP_CL_SVM_OPTIONS_INIT. Memory is a pointer. The allocator
+ * retains the context and the queue. Name "cl-svm". Semantics: pyopencl.tools.SVMAllocator.
  *
- * With a home stream, memory is freed by clEnqueueSVMFree behind all work that the queue was given
- * before. Without, clSVMFree frees it at once, whatever may still use it, as PyOpenCL does: that is
- * for callers who have synchronized. Blocks that a pool got back on streams are freed by
- * clEnqueueSVMFree on their stream, or when the work there is done. A pool that is out of memory
- * waits for such frees. Where a device is NVIDIA's, whose driver does not survive clEnqueueSVMFree
- * beside other threads' calls, the host waits for that work instead and calls clSVMFree: with a
- * home stream it finishes that queue for each block, whichever streams used it.
+ * How memory goes back to the device:
  *
- * clSVMAlloc does not say why it fails, so everything else is ruled out before and its NULL is
- * CLP_OUT_OF_DEVICE_MEMORY. With several devices in the context, all must have what is asked for.
- * Any thread.
- * CLP_INVALID_ARGUMENT: NULL context or out; flags that exclude each other, that are unknown or not
- *   for shared virtual memory, CL_MEM_SVM_ATOMICS without CL_MEM_SVM_FINE_GRAIN_BUFFER; an
- *   alignment that is no power of two or too large; a queue of another context; a struct_size too
- *   small or with unknown fields set.
- * CLP_NOT_SUPPORTED: there is no OpenCL; a device is of OpenCL before 2.0, or does not have shared
- *   virtual memory of that kind.
- * CLP_BACKEND_ERROR: the context cannot be asked about its devices. CLP_OUT_OF_HOST_MEMORY. */
+ * - With a home stream: clEnqueueSVMFree frees it behind all work that the queue was given before.
+ * - Without a home stream: clSVMFree frees it at once, as in PyOpenCL. The program must have
+ *   synchronized with all work that uses it.
+ * - Blocks that were released to a pool on streams: clEnqueueSVMFree frees them on their stream, or
+ *   clSVMFree when the work there is done.
+ * - If a device is NVIDIA's: the host waits for that work and calls clSVMFree, because the driver
+ *   crashes if other threads call it during clEnqueueSVMFree. With a home stream, the host finishes
+ *   that queue for each block, no matter which streams used it.
+ *
+ * A pool that is out of memory waits for pending frees.
+ *
+ * clSVMAlloc does not report why it fails. The allocator checks every other cause first, and then
+ * reports CLP_OUT_OF_DEVICE_MEMORY. If the context has several devices, all of them must support
+ * what the options ask for. `*out` is as from clp_cl_deferred_allocator_create. Any thread.
+ * CLP_INVALID_ARGUMENT: NULL context or out; flags that exclude each other, are unknown, or are not
+ *   for shared virtual memory; CL_MEM_SVM_ATOMICS without CL_MEM_SVM_FINE_GRAIN_BUFFER; an
+ *   alignment that is not a power of two or is too large; a queue of another context; a struct_size
+ *   too small or with unknown fields set.
+ * CLP_NOT_SUPPORTED: there is no OpenCL; a device has OpenCL before 2.0, or no shared virtual
+ *   memory of that kind.
+ * CLP_BACKEND_ERROR: OpenCL does not describe the context's devices.
+ * CLP_OUT_OF_HOST_MEMORY. */
 clp_status clp_cl_svm_allocator_create(cl_context context, const clp_cl_svm_options *options,
                                        clp_allocator **out);
 
-/** The buffer's memory as a cl_mem, borrowed: valid until the buffer is released, and not to be
- * released by the caller. Its CL_MEM_SIZE is clp_buffer_capacity. NULL for a buffer of zero bytes,
- * for NULL, and, with CLP_INVALID_ARGUMENT as last error, for memory that is no cl_mem. */
+/** Returns the buffer's memory as a cl_mem, borrowed: it is valid until the buffer is released, and
+ * the program must not release it. Its CL_MEM_SIZE is clp_buffer_capacity. NULL for a buffer of
+ * zero bytes and for NULL. NULL and a last error CLP_INVALID_ARGUMENT if the memory is not a
+ * cl_mem. Any thread. */
 cl_mem clp_buffer_cl_mem(const clp_buffer *buffer);
 
-/** The buffer's memory as a pointer to shared virtual memory, for clSetKernelArgSVMPointer and its
- * like; borrowed, valid until the buffer is released. clp_buffer_capacity bytes are there. NULL for
- * a buffer of zero bytes, for NULL, and, with CLP_INVALID_ARGUMENT as last error, for memory that
- * is none. */
+/** Returns the buffer's memory as a pointer to shared virtual memory, for calls such as
+ * clSetKernelArgSVMPointer. It points to clp_buffer_capacity bytes, and is valid until the buffer
+ * is released. NULL for a buffer of zero bytes and for NULL. NULL and a last error
+ * CLP_INVALID_ARGUMENT if the memory is not shared virtual memory. Any thread. */
 void *clp_buffer_svm_pointer(const clp_buffer *buffer);
 
-/** Bytes [origin, origin + bytes) of a buffer as a cl_mem of their own, as clCreateSubBuffer gives,
- * which refuses the buffers of a pool on an arena: those are sub-buffers. `*out` is the caller's,
- * who releases it before the buffer; it keeps nothing. The origin is aligned as the context's
- * devices demand (CL_DEVICE_MEM_BASE_ADDR_ALIGN). `flags` as for clp_pool_create_cl_mem. NVIDIA's
- * driver (580) crashes where several threads have work in flight on sub-buffers that overlap,
- * however it is ordered. Any thread. CLP_INVALID_ARGUMENT: NULL buffer or out; memory that is no
- * cl_mem; a region that is empty or not within clp_buffer_size; an origin that is not aligned;
- * other flags, or flags that do not go with the allocator's. Others as clCreateSubBuffer reports.
- */
+/** Makes a sub-buffer of bytes [origin, origin + bytes) of a buffer, as clCreateSubBuffer. It also
+ * works on an arena, where buffers are sub-buffers themselves, which clCreateSubBuffer refuses. The
+ * origin must be aligned to CL_DEVICE_MEM_BASE_ADDR_ALIGN of the context's devices. `flags` are as
+ * for clp_pool_create_cl_mem.
+ *
+ * On success `*out` is the caller's, who must release it before the buffer, because it does not
+ * keep the buffer; on failure it is NULL. Any thread. NVIDIA's driver (580) crashes if several
+ * threads have work in flight on sub-buffers that overlap, however the work is ordered.
+ * CLP_INVALID_ARGUMENT: NULL buffer or out; memory that is not a cl_mem; a region that is empty or
+ *   not within clp_buffer_size; an origin that is not aligned; other flags, or flags that conflict
+ *   with the allocator's.
+ * CLP_NOT_SUPPORTED: there is no OpenCL.
+ * CLP_BACKEND_ERROR or another status: as clCreateSubBuffer reports. */
 clp_status clp_buffer_create_sub_buffer(const clp_buffer *buffer, cl_mem_flags flags, size_t origin,
                                         size_t bytes, cl_mem *out);
 
-/** A plain cl_mem of `bytes`, for code that knows nothing of clpool: its last clReleaseMemObject
- * gives the memory back to the pool. `*out` is the caller's. It is a sub-buffer of a block of the
- * pool, so no sub-buffers can be made of it; CL_MEM_SIZE is what was asked for. It counts as an
- * active buffer: it keeps the pool and all that is beneath.
+/** Makes a cl_mem of `bytes` from the pool for code that does not use clpool: its last
+ * clReleaseMemObject gives the memory back to the pool. CL_MEM_SIZE is `bytes`. It is a sub-buffer
+ * of a pool's block, so OpenCL makes no sub-buffers of it. It counts as an active buffer, and keeps
+ * the pool and its allocator.
  *
- * Order. The last clReleaseMemObject is a clp_buffer_release: use the cl_mem on the allocator's
- * home stream alone (the release need not wait for work that was queued there before), or wait
- * before the release for the work that uses it. OpenCL says that the memory comes back only after
- * that work is done, but not every driver keeps to it: NVIDIA's does, and brings the memory back
- * some time after the release, from a thread of its own; PoCL 3.1 brings it back at the release.
+ * The last clReleaseMemObject acts as clp_buffer_release. So either use the cl_mem only on the
+ * allocator's home stream; then the release need not wait for work queued there. Or wait for the
+ * work that uses it before the release. By OpenCL's rules, the memory returns to the pool only
+ * after that work, but drivers differ:
  *
- * `flags` say how kernels and the host access it, as those of clCreateSubBuffer: CL_MEM_READ_WRITE
- * and its like, CL_MEM_HOST_READ_ONLY and its like; 0 for those of the allocator. Any thread.
- * CLP_INVALID_ARGUMENT: NULL pool or out; a pool whose memory is no cl_mem; other flags, or flags
- *   that do not go with the allocator's; zero bytes, which OpenCL does not have.
- * Others as clp_pool_allocate, and as clCreateSubBuffer reports. */
+ * - NVIDIA's driver waits for the work. A thread of its own returns the memory, some time after the
+ *   release.
+ * - PoCL 3.1 returns the memory at the release.
+ *
+ * `flags` say how kernels and the host may access it, as for clCreateSubBuffer: one flag such as
+ * CL_MEM_READ_ONLY, and one such as CL_MEM_HOST_READ_ONLY. 0 means the allocator's.
+ *
+ * On success `*out` is the caller's; on failure it is NULL. Any thread.
+ * CLP_INVALID_ARGUMENT: NULL pool or out; a pool whose memory is not cl_mem; other flags, or flags
+ *   that conflict with the allocator's; zero bytes, which OpenCL does not allow.
+ * Other statuses: as clp_pool_allocate and clCreateSubBuffer report. */
 clp_status clp_pool_create_cl_mem(clp_pool *pool, size_t bytes, cl_mem_flags flags, cl_mem *out);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** @file
- * clpool/status.h - what a call came to, and the calling thread's last failure. */
+ * clpool/status.h - the statuses that calls return, and the calling thread's last error. */
 #ifndef CLPOOL_STATUS_H
 #define CLPOOL_STATUS_H
 
@@ -23,35 +23,36 @@ extern "C" {
   X(CLP_BACKEND_ERROR, 10, "the backend reported an error")
 
 #define CLP_STATUS_ENUMERATOR(name, value, message) name = value,
-/** What a call came to: CLP_STATUS_MAP lists the values, with a message for each. */
+/** The result of a call. CLP_STATUS_MAP lists the values, with a message for each. */
 typedef enum clp_status { CLP_STATUS_MAP(CLP_STATUS_ENUMERATOR) } clp_status;
 #undef CLP_STATUS_ENUMERATOR
 
-/** A failure, as clp_last_error tells it. */
+/** Describes a failure; see clp_last_error. */
 typedef struct clp_error {
-  clp_status status; /**< what the failing call returned; CLP_SUCCESS before any failure */
-  int native_code;   /**< the backend's own code (cl_int, CUresult, errno), 0 where there is none */
-  const char *message; /**< one sentence with the figures that matter, where byte counts are digits;
-                            where the host had no memory for it, clp_status_message(status) */
+  clp_status status;   /**< what the failing call returned; CLP_SUCCESS before any failure */
+  int native_code;     /**< the backend's own code (cl_int, CUresult, errno); 0 if there is none */
+  const char *message; /**< a sentence with the relevant figures, byte counts as plain digits; if
+                          the host had no memory for it, clp_status_message(status) */
 } clp_error;
 
-/** The calling thread's last failure in this library.
+/** Returns the calling thread's last error: the failure that a call of this library last returned
+ * on this thread. A call that succeeds does not change it, even if some step inside it failed.
  *
- * Never NULL and never allocates, so it cannot fail. A call that succeeds leaves it as it was,
- * whatever failed on the way. The object and its message are borrowed and hold until the thread's
- * next call that may fail, or its end. */
+ * The call never fails or allocates, and never returns NULL. The object and its message are
+ * borrowed, and valid until the thread ends or makes its next call that may fail. */
 const clp_error *clp_last_error(void);
 
-/** Sets the calling thread's last failure: for allocators of the caller's own
- * (clp_allocator_ops), so that what they report reaches the user. `message` is copied (and cut
- * after 511 bytes); NULL means the status' own message. Returns `status`, for `return`. */
+/** Sets the calling thread's last error and returns `status`. The functions of your own allocators
+ * (clp_allocator_ops) should call it before they return a failure, so that the program can read the
+ * cause. `message` is copied, and cut after 511 bytes; NULL means clp_status_message(status). */
 clp_status clp_set_last_error(clp_status status, int native_code, const char *message);
 
-/** The status as written in C, such as "CLP_BUSY"; "CLP_UNKNOWN_STATUS" for a number that is none.
- * Borrowed, lives for ever. Any thread. */
+/** Returns the name of a status in C, such as "CLP_BUSY", or "CLP_UNKNOWN_STATUS" for any other
+ * number. Borrowed, always valid. Any thread. */
 const char *clp_status_name(clp_status status);
 
-/** The status in words, such as "out of device memory". Borrowed, lives for ever. Any thread. */
+/** Returns a status in words, such as "out of device memory", or "unknown status" for any other
+ * number. Borrowed, always valid. Any thread. */
 const char *clp_status_message(clp_status status);
 
 #ifdef __cplusplus

@@ -95,7 +95,7 @@ static clp_status units_of(unsigned shift, const decimal *number, const char *te
   return CLP_SUCCESS;
 }
 
-clp_status clp_bytes_parse(const char *text, size_t whole, size_t *bytes)
+clp_status clp_bytes_parse(const char *text, size_t total, size_t *bytes)
 {
   if (!text || !bytes)
     return clpi_error(CLP_INVALID_ARGUMENT, 0, "clp_bytes_parse: text or bytes is NULL");
@@ -109,7 +109,7 @@ clp_status clp_bytes_parse(const char *text, size_t whole, size_t *bytes)
   if (number.digits && !*end)
     return refuse(text, "; write a fraction as a percentage, such as 50%");
   clp_status status =
-      is_percent ? percent_of(whole, &number, text, &size) : units_of(shift, &number, text, &size);
+      is_percent ? percent_of(total, &number, text, &size) : units_of(shift, &number, text, &size);
   if (!status)
     *bytes = size || (!number.whole && !has_fraction(&number)) ? (size_t)size : 1;
   return status;
