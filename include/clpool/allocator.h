@@ -153,10 +153,10 @@ typedef struct clp_allocator_ops {
   clp_status (*forget_stream)(void *self, clp_stream stream);
 
   /** Gives a stream of the allocator's own, to which programs give no work; the same one each time.
-   * The pool calls free_on with it if a free would make the host or a program's stream wait: behind
-   * work of several streams, or of a stream that was forgotten or is out of order. `*out` is
-   * borrowed, and valid as long as the allocator. Needs stream order. NULL: the pool makes one of
-   * the memory's streams wait for the others, or the home stream, or if there is none, the host. */
+   * The pool calls free_on with it if a free would otherwise make the host or a program's stream
+   * wait. It would if the memory was used on several streams, or on one that was forgotten or is
+   * out of order. `*out` is borrowed, and valid as long as the allocator. Needs stream order. NULL:
+   * one of the memory's streams waits for the others, or the home stream, or the host. */
   clp_status (*free_stream)(void *self, clp_stream *out);
 } clp_allocator_ops;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** @file
- * clpool/clpool.hpp - the library for C++11 and later: owners, exceptions, hooks as callables.
- * Header only; each function is the C call that its comment names, inline.
+ * clpool/clpool.hpp - the interface for C++11 and later: owners, exceptions, hooks as callables. It
+ * is header only: each function is an inline call of the C function that its comment names.
  *
  *     #include <clpool/clpool.hpp>
  *
@@ -13,20 +13,20 @@
  *       (void)memory;
  *     }
  *
- * Include clpool/opencl.h, CL/opencl.hpp and clpool/cuda.h, as far as they are wanted, before this
- * header: it then has what goes with them, at its end. It may be included again after them.
+ * If you need OpenCL or CUDA, include clpool/opencl.h, CL/opencl.hpp and clpool/cuda.h before this
+ * header. It then also declares the functions at its end. You may include it again after them.
  *
- * - Owners end what they own with their scope. Allocators and pools count references, so they can
- *   be copied; buffers and hook scopes have one owner and are moved. A default-constructed or moved
- *   owner is empty: its calls do what the C calls do with NULL.
- * - What fails throws clpool::error. Where nothing may throw, there are the functions that begin
- *   with try_, and the C calls: get() lends a handle to them, put() takes one from them. Both
- *   return a clp_status.
+ * - An owner ends what it owns when its scope ends. Owners of allocators and pools can be copied,
+ *   because those count references. Owners of buffers and hooks can only be moved.
+ * - A default-constructed or moved-from owner is empty: its calls do what the C calls do with NULL.
+ * - Failures throw clpool::error. Where nothing may throw, use the functions that begin with try_,
+ *   or the C calls. Both return a clp_status. get() passes a handle to a C call, and put() receives
+ *   one from it:
  *
  *       clpool::buffer buffer;
  *       clp_status status = clp_pool_allocate(pool.get(), 1000000, buffer.put());
  *
- * - Sizes are bytes. Threads: as in C; one owner is used by one thread at a time. */
+ * - Sizes are in bytes. Threads are as in C, but only one thread may use an owner at a time. */
 #ifndef CLPOOL_CLPOOL_HPP
 #define CLPOOL_CLPOOL_HPP
 
@@ -40,10 +40,10 @@
 #include <utility>
 #include <vector>
 
-/** The C++ face of clpool. */
+/** The C++ interface of clpool. */
 namespace clpool {
 
-/** What a call that failed throws. what() is the message of clp_last_error. */
+/** The exception that a failed call throws. what() is the message of clp_last_error. */
 class error : public std::runtime_error {
 public:
   /** Copies the failure, such as `*clp_last_error()`. */
@@ -51,12 +51,12 @@ public:
       : std::runtime_error(failure.message), status_(failure.status), native_(failure.native_code)
   {
   }
-  /** What the call came to. */
+  /** Returns the status of the failed call. */
   clp_status status() const noexcept
   {
     return status_;
   }
-  /** The backend's own code (cl_int, CUresult, errno), 0 where there is none. */
+  /** Returns the backend's own code (cl_int, CUresult, errno), or 0 if there is none. */
   int native_code() const noexcept
   {
     return native_;
@@ -67,33 +67,33 @@ private:
   int native_;
 };
 
-/** Throws the calling thread's last failure, as clpool::error. */
+/** Throws the calling thread's last error as a clpool::error. */
 [[noreturn]] inline void throw_last_error()
 {
   throw error(*clp_last_error());
 }
 
-/** Throws if `status`, which a C call has just returned, is a failure. */
+/** Throws the last error if `status`, which a C call has just returned, is a failure. */
 inline void check(clp_status status)
 {
   if (status != CLP_SUCCESS)
     throw_last_error();
 }
 
-/** A queue or stream as an argument: a cl_command_queue, a CUstream, or an object that gives one
- * when it is called, as a cl::CommandQueue does. Borrowed for the call. */
+/** A stream as an argument: a cl_command_queue, a CUstream, or an object such as cl::CommandQueue,
+ * whose operator() returns one. Borrowed for the call. */
 class stream {
 public:
-  /** The handle itself. */
+  /** Takes a handle. */
   stream(clp_stream handle) noexcept : handle_(handle)
   {
   }
-  /** What `queue()` gives. */
+  /** Takes the handle that `queue()` returns. */
   template <class Queue, class = decltype(static_cast<clp_stream>(std::declval<const Queue &>()()))>
   stream(const Queue &queue) : handle_(queue())
   {
   }
-  /** The handle, borrowed. */
+  /** Returns the handle, borrowed. */
   clp_stream get() const noexcept
   {
     return handle_;
@@ -103,14 +103,15 @@ private:
   clp_stream handle_;
 };
 
-/** An owner of one reference to T, which Retain and Release count. Copies share the object. */
+/** Owns one reference to a T, whose references Retain and Release count. Copies share the object.
+ */
 template <class T, T *(*Retain)(T *), void (*Release)(T *)> class counted {
 public:
   /** Owns nothing. */
   counted() noexcept : handle_(nullptr)
   {
   }
-  /** Takes over a reference of the caller's. */
+  /** Takes over the caller's reference. */
   explicit counted(T *owned) noexcept : handle_(owned)
   {
   }
@@ -118,11 +119,11 @@ public:
   counted(const counted &other) noexcept : handle_(Retain(other.handle_))
   {
   }
-  /** Takes the other's reference over; `other` is empty then. */
+  /** Takes over the reference of `other`, which is empty afterwards. */
   counted(counted &&other) noexcept : handle_(other.detach())
   {
   }
-  /** Drops its reference for the other's. */
+  /** Replaces its reference by that of `other`. */
   counted &operator=(counted other) noexcept
   {
     std::swap(handle_, other.handle_);
@@ -134,25 +135,26 @@ public:
     Release(handle_);
   }
 
-  /** The object, borrowed; NULL if this is empty. */
+  /** Returns the object, borrowed, or NULL if this is empty. */
   T *get() const noexcept
   {
     return handle_;
   }
-  /** Drops the reference, and lends the place for a C call to put another one to. */
+  /** Drops the reference, and returns an out-pointer through which a C call may store another one.
+   */
   T **put() noexcept
   {
     Release(detach());
     return &handle_;
   }
-  /** Hands the reference over to the caller. */
+  /** Hands the reference over to the caller. This is empty afterwards. */
   T *detach() noexcept
   {
     T *handle = handle_;
     handle_ = nullptr;
     return handle;
   }
-  /** Whether this owns something. */
+  /** Returns whether this owns a reference. */
   explicit operator bool() const noexcept
   {
     return handle_ != nullptr;
@@ -162,12 +164,12 @@ private:
   T *handle_;
 };
 
-/** Where memory comes from (clpool/allocator.h). */
+/** An allocator (clpool/allocator.h). */
 class allocator : public counted<clp_allocator, clp_allocator_retain, clp_allocator_release> {
 public:
   using counted::counted;
   allocator() = default; /**< Owns nothing. */
-  /** clp_allocator_name; lives as long as the allocator. */
+  /** clp_allocator_name: borrowed, valid as long as the allocator. */
   const char *name() const noexcept
   {
     return clp_allocator_name(get());
@@ -179,7 +181,7 @@ public:
   }
 };
 
-/** Host memory (clp_host_allocator_create). */
+/** Makes an allocator of host memory (clp_host_allocator_create). */
 inline allocator host_allocator(std::size_t alignment = 0)
 {
   allocator made;
@@ -187,7 +189,7 @@ inline allocator host_allocator(std::size_t alignment = 0)
   return made;
 }
 
-/** Made-up addresses, for tests (clp_simulated_allocator_create). */
+/** Makes an allocator of a simulated device (clp_simulated_allocator_create). */
 inline allocator simulated_allocator(std::size_t capacity = 0)
 {
   allocator made;
@@ -195,7 +197,7 @@ inline allocator simulated_allocator(std::size_t capacity = 0)
   return made;
 }
 
-/** An allocator that carves blocks from big segments of another one (clpool/arena.h). */
+/** An allocator that carves blocks from large segments of another one (clpool/arena.h). */
 class arena : public allocator {
 public:
   arena() = default; /**< Owns nothing. */
@@ -223,26 +225,26 @@ public:
   }
 };
 
-/** One allocation from a pool (clpool/buffer.h), which it goes back to with the scope: on the
- * stream that it was allocated on, if that was given; otherwise as by clp_buffer_release, so that
- * the work that uses it is on the home stream, or done. */
+/** Owns one allocation from a pool (clpool/buffer.h), and releases it when its scope ends. If it
+ * was allocated on a stream, it is released on that stream. Otherwise clp_buffer_release is called:
+ * the work that uses it must be on the home stream, or done. */
 class buffer {
 public:
   /** Owns nothing. */
   buffer() noexcept : handle_(nullptr), stream_(nullptr)
   {
   }
-  /** Takes over what the caller owns, and releases it on a stream, NULL for none. */
+  /** Takes over the caller's buffer, to release it on `release_stream`; NULL means no stream. */
   explicit buffer(clp_buffer *owned, clp_stream release_stream = nullptr) noexcept
       : handle_(owned), stream_(release_stream)
   {
   }
-  /** Takes over; `other` is empty then. */
+  /** Takes over the buffer of `other`, which is empty afterwards. */
   buffer(buffer &&other) noexcept : handle_(other.handle_), stream_(other.stream_)
   {
     other.handle_ = nullptr;
   }
-  /** Releases what it owns, as the destructor, and takes over. */
+  /** Releases its buffer, as the destructor, and takes over that of `other`. */
   buffer &operator=(buffer &&other) noexcept
   {
     buffer old(std::move(*this));
@@ -250,15 +252,16 @@ public:
     stream_ = other.stream_;
     return *this;
   }
-  /** Releases. If the stream is refused, the memory is never used again; call release() before
-   * where that matters. */
+  /** Releases the buffer. If the pool refuses the stream, the memory is never used again. Call
+   * release() first if you must know. */
   ~buffer()
   {
     (void)try_release();
   }
 
-  /** Gives the buffer back, and is empty then: clp_buffer_release, or clp_buffer_release_on where
-   * there is a stream. If it throws, it owns the buffer as before, unless that was released. */
+  /** Releases the buffer: clp_buffer_release_on if it has a stream, otherwise clp_buffer_release.
+   * This is empty afterwards. If the call throws, this still owns the buffer, unless the buffer was
+   * released before. */
   void release()
   {
     check(try_release());
@@ -275,28 +278,29 @@ public:
     return status;
   }
 
-  /** Also used by another stream (clp_buffer_record_use). */
+  /** Notes that another stream also uses the buffer (clp_buffer_record_use). */
   void record_use(stream other)
   {
     check(clp_buffer_record_use(handle_, other.get()));
   }
-  /** Binds it to a stream, on which it is then released (clp_buffer_bind). */
+  /** Binds the buffer to a stream, on which it will be released (clp_buffer_bind). */
   void bind(stream other)
   {
     check(clp_buffer_bind(handle_, other.get()));
     stream_ = nullptr;
   }
-  /** Waits on the host for that stream, and unbinds it (clp_buffer_unbind). */
+  /** Unbinds the buffer, after the host has waited for the stream (clp_buffer_unbind). */
   void unbind()
   {
     check(clp_buffer_unbind(handle_));
   }
-  /** Where it is released. */
+  /** Returns the stream that the buffer will be released on, or NULL if there is none. */
   clp_stream release_stream() const noexcept
   {
     return stream_;
   }
-  /** Says where it is to be released instead, NULL for no stream: before its own is forgotten. */
+  /** Sets the stream that the buffer will be released on, or NULL for none. Call it before you
+   * forget the stream that the buffer has. */
   void set_release_stream(stream other) noexcept
   {
     stream_ = other.get();
@@ -307,36 +311,37 @@ public:
   {
     return clp_buffer_memory(handle_);
   }
-  /** Bytes as requested. */
+  /** clp_buffer_size: bytes as requested. */
   std::size_t size() const noexcept
   {
     return clp_buffer_size(handle_);
   }
-  /** Bytes as allocated. */
+  /** clp_buffer_capacity: bytes as allocated. */
   std::size_t capacity() const noexcept
   {
     return clp_buffer_capacity(handle_);
   }
 
-  /** The C object, borrowed; NULL if this is empty. */
+  /** Returns the C object, borrowed, or NULL if this is empty. */
   clp_buffer *get() const noexcept
   {
     return handle_;
   }
-  /** Releases what it owns, and lends the place for a C call to put a buffer to. */
+  /** Releases the buffer, and returns an out-pointer through which a C call may store another one.
+   */
   clp_buffer **put() noexcept
   {
     *this = buffer();
     return &handle_;
   }
-  /** Hands the buffer over to the caller. */
+  /** Hands the buffer over to the caller. This is empty afterwards. */
   clp_buffer *detach() noexcept
   {
     clp_buffer *handle = handle_;
     handle_ = nullptr;
     return handle;
   }
-  /** Whether this owns a buffer, of zero bytes too. */
+  /** Returns whether this owns a buffer; true also for a buffer of zero bytes. */
   explicit operator bool() const noexcept
   {
     return handle_ != nullptr;
@@ -367,19 +372,21 @@ public:
     check(clp_pool_allocate(get(), bytes, &made));
     return buffer(made);
   }
-  /** clp_pool_allocate_on; the buffer is released on `on`, too. */
+  /** clp_pool_allocate_on; the buffer will also be released on this stream. */
   buffer allocate(std::size_t bytes, stream on)
   {
     clp_buffer *made;
     check(clp_pool_allocate_on(get(), bytes, on.get(), &made));
     return buffer(made, on.get());
   }
-  /** As allocate(bytes), to `out`, whose buffer is released first. On failure `out` is empty. */
+  /** Allocates as allocate(bytes), but stores the buffer in `out` and returns the status. It first
+   * releases the buffer that `out` owns. On failure `out` is empty. */
   clp_status try_allocate(std::size_t bytes, buffer &out) noexcept
   {
     return clp_pool_allocate(get(), bytes, out.put());
   }
-  /** As allocate(bytes, on), likewise. */
+  /** Allocates as allocate(bytes, on), but stores the buffer in `out` and returns the status. On
+   * failure `out` is empty. */
   clp_status try_allocate(std::size_t bytes, stream on, buffer &out) noexcept
   {
     clp_buffer *made;
@@ -393,9 +400,9 @@ public:
     check(clp_pool_mark_stream(get(), on.get()));
   }
   /** clp_pool_forget_stream. */
-  void forget_stream(stream given_up)
+  void forget_stream(stream unused)
   {
-    check(clp_pool_forget_stream(get(), given_up.get()));
+    check(clp_pool_forget_stream(get(), unused.get()));
   }
 
   /** clp_pool_free_held. */
@@ -424,9 +431,9 @@ public:
     check(clp_pool_set_limit(get(), bytes));
   }
   /** clp_pool_set_limit_fraction. */
-  void set_limit_fraction(double part)
+  void set_limit_fraction(double fraction)
   {
-    check(clp_pool_set_limit_fraction(get(), part));
+    check(clp_pool_set_limit_fraction(get(), fraction));
   }
   /** clp_pool_get_limit. */
   std::size_t limit() const noexcept
@@ -448,7 +455,7 @@ public:
     check(clp_pool_get_bin_stats(get(), bin, &figures));
     return figures;
   }
-  /** The bins that ever had a block, ascending (clp_pool_get_bins). */
+  /** Returns the bins that ever had a block, ascending (clp_pool_get_bins). */
   std::vector<std::size_t> bins() const
   {
     std::vector<std::size_t> numbers;
@@ -470,14 +477,15 @@ public:
   {
     return clp_pool_name(get());
   }
-  /** The allocator beneath. */
+  /** Returns the pool's allocator (clp_pool_allocator). */
   clpool::allocator allocator() const noexcept
   {
     return clpool::allocator(clp_allocator_retain(clp_pool_allocator(get())));
   }
 
-  /** Shows what all threads do with this pool to a callable, as clpool::push_hook, while the scope
-   * lives (clp_pool_add_hook); it keeps the pool. Several threads may call it at once. */
+  /** Calls a callable, as clpool::push_hook, for what all threads do with this pool, while the
+   * scope lives (clp_pool_add_hook). The scope retains the pool. Several threads may run the
+   * callable at once. */
   template <class Callable> hook_scope add_hook(std::string name, Callable callable);
 };
 
@@ -487,9 +495,9 @@ inline void free_all_held()
   check(clp_free_all_held());
 }
 
-/** Which of a clp_hook's callbacks is meant (clpool/hook.h). */
+/** The callbacks of a clp_hook (clpool/hook.h). */
 enum class moment {
-  malloc_preprocess,      /**< before a block is retrieved from the pool */
+  malloc_preprocess,      /**< before a block is taken from the pool */
   malloc_postprocess,     /**< after that */
   alloc_preprocess,       /**< before the device is asked for memory */
   alloc_postprocess,      /**< after that */
@@ -544,7 +552,7 @@ template <class Callable> struct callable_hook : registered_hook {
   Callable callable;
 };
 
-// What could not be unregistered may still be called, and so must stay.
+// A hook that could not be unregistered may still be called, and so must stay alive.
 struct end_hook {
   void operator()(registered_hook *registered) const noexcept
   {
@@ -559,8 +567,8 @@ struct end_hook {
 } // namespace detail
 /// @endcond
 
-/** A registered hook, until its scope ends: for a thread's hook on that thread, and not inside of a
- * callback. One that ends elsewhere stays registered. */
+/** Keeps a hook registered until its scope ends. The scope of a thread's hook must end on that
+ * thread. No scope may end inside a callback. Otherwise the hook stays registered. */
 class hook_scope {
 public:
   hook_scope() = default; /**< Registers nothing. */
@@ -581,9 +589,9 @@ private:
   std::unique_ptr<detail::registered_hook, detail::end_hook> registered_;
 };
 
-/** Shows what the calling thread does with pools to a callable while the scope lives
- * (clp_hook_push): `callable(moment, event)`, the event a `const clp_hook_event &`, borrowed. The
- * rules for callbacks hold, and it must not throw: that ends the program (std::terminate). */
+/** Calls a callable for what the calling thread does with pools, while the scope lives
+ * (clp_hook_push). The call is `callable(moment, event)`; the event is a `const clp_hook_event &`,
+ * borrowed. The rules of clp_hook apply. If the callable throws, std::terminate is called. */
 template <class Callable> hook_scope push_hook(std::string name, Callable callable)
 {
   return hook_scope(std::move(name), pool(), std::move(callable));
@@ -601,12 +609,12 @@ template <class Callable> hook_scope pool::add_hook(std::string name, Callable c
 #endif
 
 #if defined(CLPOOL_OPENCL_H) && !defined(CLPOOL_CLPOOL_HPP_OPENCL)
-/** With clpool/opencl.h. */
+/** Defined if clpool/opencl.h was included before. */
 #define CLPOOL_CLPOOL_HPP_OPENCL
 
 namespace clpool {
 
-/** Buffers of OpenCL whose memory exists (clp_cl_immediate_allocator_create). */
+/** Makes an allocator of OpenCL buffers with memory at once (clp_cl_immediate_allocator_create). */
 inline allocator cl_immediate_allocator(cl_command_queue queue, cl_mem_flags flags = 0)
 {
   allocator made;
@@ -614,7 +622,8 @@ inline allocator cl_immediate_allocator(cl_command_queue queue, cl_mem_flags fla
   return made;
 }
 
-/** Buffers of OpenCL, as lazy as the driver is (clp_cl_deferred_allocator_create). */
+/** Makes an allocator of OpenCL buffers whose memory the driver takes when it decides to
+ * (clp_cl_deferred_allocator_create). */
 inline allocator cl_deferred_allocator(cl_context context, cl_mem_flags flags = 0)
 {
   allocator made;
@@ -622,7 +631,7 @@ inline allocator cl_deferred_allocator(cl_context context, cl_mem_flags flags = 
   return made;
 }
 
-/** Shared virtual memory (clp_cl_svm_allocator_create). */
+/** Makes an allocator of shared virtual memory (clp_cl_svm_allocator_create). */
 inline allocator cl_svm_allocator(cl_context context, const clp_cl_svm_options *options = nullptr)
 {
   allocator made;
@@ -630,8 +639,8 @@ inline allocator cl_svm_allocator(cl_context context, const clp_cl_svm_options *
   return made;
 }
 
-/** The buffer's cl_mem, borrowed until the release (clp_buffer_cl_mem); NULL for a buffer of zero
- * bytes. Throws where the memory is no cl_mem. */
+/** Returns the buffer's cl_mem, borrowed until the release (clp_buffer_cl_mem). NULL for a buffer
+ * of zero bytes. Throws if the memory is not a cl_mem. */
 inline cl_mem mem_of(const buffer &owner)
 {
   cl_mem mem = clp_buffer_cl_mem(owner.get());
@@ -640,7 +649,8 @@ inline cl_mem mem_of(const buffer &owner)
   return mem;
 }
 
-/** The buffer's shared virtual memory, likewise (clp_buffer_svm_pointer). */
+/** Returns the buffer's shared virtual memory, borrowed until the release (clp_buffer_svm_pointer).
+ * NULL for a buffer of zero bytes. Throws if the memory is not shared virtual memory. */
 inline void *svm_pointer_of(const buffer &owner)
 {
   void *pointer = clp_buffer_svm_pointer(owner.get());
@@ -654,7 +664,7 @@ inline void *svm_pointer_of(const buffer &owner)
 #endif
 
 #if defined(CLPOOL_OPENCL_H) && defined(CL_HPP_) && !defined(CLPOOL_CLPOOL_HPP_CL_BUFFER)
-/** With clpool/opencl.h and CL/opencl.hpp. */
+/** Defined if clpool/opencl.h and CL/opencl.hpp were included before. */
 #define CLPOOL_CLPOOL_HPP_CL_BUFFER
 
 namespace clpool {
@@ -662,7 +672,7 @@ namespace clpool {
 /// @cond
 namespace detail {
 
-// A base before cl::Buffer, so that the pool gets the memory last.
+// A base before cl::Buffer, so that the buffer is released after the cl::Buffer has ended.
 struct buffer_base {
   buffer pooled_;
 };
@@ -670,28 +680,28 @@ struct buffer_base {
 } // namespace detail
 /// @endcond
 
-/** A buffer of a pool that passes where a cl::Buffer does: to kernels' arguments, queues, copies.
- * It has a reference to the cl_mem, and so does each cl::Buffer that is copied or moved from it;
- * but those do not keep the memory from the pool, which has it back when this object ends. */
+/** Owns a buffer of a pool that you can use as a cl::Buffer: as a kernel's argument, with queues
+ * and in copies. The pool gets the memory back when this object ends. A cl::Buffer that is copied
+ * or moved from it has a reference to the cl_mem, but does not keep the memory from the pool. */
 class cl_buffer : private detail::buffer_base, public cl::Buffer {
 public:
   cl_buffer() = default; /**< Owns nothing. */
-  /** Takes over a buffer whose memory is a cl_mem, such as what pool::allocate returns: `cl_buffer
-   * mine(pool.allocate(bytes, queue))`. Throws if it is another kind of memory. */
+  /** Takes over a buffer whose memory is a cl_mem, for instance from pool::allocate: `cl_buffer
+   * mine(pool.allocate(bytes, queue))`. Throws if the memory is of another kind. */
   explicit cl_buffer(buffer &&owned)
       : detail::buffer_base{std::move(owned)}, cl::Buffer(mem_of(pooled_), true)
   {
   }
-  cl_buffer(cl_buffer &&) = default; /**< Takes over; the other is empty then. */
-  /** Releases what it owns, as clpool::buffer does, and takes over. */
+  cl_buffer(cl_buffer &&) = default; /**< Takes over the buffer; the other is empty afterwards. */
+  /** Releases its buffer, as clpool::buffer does, and takes over the other's. */
   cl_buffer &operator=(cl_buffer &&) = default;
 
-  /** The buffer of the pool, to bind it, to record uses; it must not be released by itself. */
+  /** Returns the pool's buffer, for instance to bind it or to record uses. Do not release it. */
   buffer &pooled() noexcept
   {
     return pooled_;
   }
-  /** Likewise. */
+  /** Returns the pool's buffer, for its properties. */
   const buffer &pooled() const noexcept
   {
     return pooled_;
@@ -702,7 +712,8 @@ public:
 
 namespace cl {
 namespace detail {
-/** Keeps a clpool::buffer from being a kernel's argument, byte by byte: that is for cl_buffer. */
+/** Makes a clpool::buffer as a kernel's argument an error: its bytes would be passed. Use a
+ * cl_buffer. */
 template <> struct KernelArgumentHandler<clpool::buffer, void>;
 } // namespace detail
 } // namespace cl
@@ -710,12 +721,12 @@ template <> struct KernelArgumentHandler<clpool::buffer, void>;
 #endif
 
 #if defined(CLPOOL_CUDA_H) && !defined(CLPOOL_CLPOOL_HPP_CUDA)
-/** With clpool/cuda.h. */
+/** Defined if clpool/cuda.h was included before. */
 #define CLPOOL_CLPOOL_HPP_CUDA
 
 namespace clpool {
 
-/** CUDA's stream-ordered memory (clp_cuda_async_allocator_create). */
+/** Makes an allocator of CUDA's stream-ordered memory (clp_cuda_async_allocator_create). */
 inline allocator cuda_async_allocator(const clp_cuda_async_options *options = nullptr)
 {
   allocator made;
@@ -723,8 +734,8 @@ inline allocator cuda_async_allocator(const clp_cuda_async_options *options = nu
   return made;
 }
 
-/** The buffer's CUdeviceptr, borrowed until the release (clp_buffer_cuda_pointer); 0 for a buffer
- * of zero bytes. Throws where the memory is none of CUDA's. */
+/** Returns the buffer's CUdeviceptr, borrowed until the release (clp_buffer_cuda_pointer). 0 for a
+ * buffer of zero bytes. Throws if the memory is not CUDA's. */
 inline unsigned long long cuda_pointer_of(const buffer &owner)
 {
   unsigned long long pointer = clp_buffer_cuda_pointer(owner.get());

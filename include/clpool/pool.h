@@ -9,10 +9,10 @@
  * Threads. A pool stores its held blocks in up to 64 shards. Each shard has its own lock, and each
  * thread uses one shard, so threads seldom wait for each other. From the 65th thread on, they share
  * shards. If the thread's shard has no block of the bin, the pool takes blocks from other shards
- * before it asks the device. Threads that used the same bin took at most 1.10 times the memory that
- * they used at once, and one block more for each thread. When a thread ends, the next new thread
- * takes over its shard. Every function here reaches all held blocks, including those of sleeping
- * threads.
+ * before it asks the device. In measurements, threads that used the same bin took at most 1.10
+ * times their peak use from the device, plus one block for each thread. When a thread ends, the
+ * next new thread takes over its shard. Every function here reaches all held blocks, including
+ * those of sleeping threads.
  *
  * Waiting:
  *
@@ -21,24 +21,24 @@
  * - A pool that holds nothing has one lock, its arena's.
  * - The pool never holds a lock while it calls the device or the program.
  * - A thread that waits for a lock first pauses, then yields its processor, then sleeps for 50 us
- *   at a time. So the thread that has the lock can continue, even if its real-time priority is
+ *   at a time. So the thread that holds the lock can continue, even if its real-time priority is
  *   lower.
- * - No thread inherits the priority of one that waits for it. This also applies to the pool's other
- *   locks, which are mutexes.
+ * - There is no priority inheritance, neither here nor for the pool's other locks, which are
+ *   mutexes.
  * - A thread with deadlines can use clp_pool_try_allocate and clp_buffer_try_release, which never
  *   wait.
  *
  * Forks. The child of a fork must make its own pools, because the parent's other threads may have
  * been inside any call at the fork. With the parent's pools, allocators and buffers, the child may
  *
- * - release buffers, which does nothing,
- * - add and drop references, which ends nothing: the host memory stays taken until the child ends,
- * - ask for properties, such as clp_buffer_memory and clp_pool_get_limit.
+ * - release buffers: the call does nothing;
+ * - add and drop references: no object ends, so their host memory stays taken until the child ends;
+ * - call functions that return properties, such as clp_buffer_memory and clp_pool_get_limit.
  *
- * Any other call returns CLP_NOT_SUPPORTED and does not touch a device. Allocators and pools that
- * the child makes work if their backend survives a fork: host memory and simulated memory do. A
- * child that was forked inside a callback of the library must not return from it, but exec or
- * _exit. vfork and posix_spawn are safe. */
+ * Any other call returns CLP_NOT_SUPPORTED and does not touch a device. The child's own allocators
+ * and pools work if their backend survives a fork: host memory and simulated memory do. A child
+ * that was forked inside a callback of the library must not return from it, but call exec or _exit.
+ * vfork and posix_spawn are safe. */
 #ifndef CLPOOL_POOL_H
 #define CLPOOL_POOL_H
 
@@ -56,27 +56,26 @@ extern "C" {
 /** Keeps released blocks and hands them out again. Counts references. */
 typedef struct clp_pool clp_pool;
 
-/** A block that the program has from a pool; see clpool/buffer.h. */
+/** A block of a pool that the program uses; see clpool/buffer.h. */
 typedef struct clp_buffer clp_buffer;
 
-/** When a block released on one stream may be handed to another. */
+/** Flags: when a block released on one stream may be handed to another. */
 enum {
-  CLP_REUSE_OPPORTUNISTIC = 1u << 0,        /**< when the work on the first has completed */
-  CLP_REUSE_INTERNAL_DEPENDENCIES = 1u << 1 /**< after making the other wait for the first */
+  CLP_REUSE_OPPORTUNISTIC = 1u << 0,        /**< when the first stream's work is done */
+  CLP_REUSE_INTERNAL_DEPENDENCIES = 1u << 1 /**< after the pool made the other stream wait for it */
 };
 
 /** Frees what the program can spare, such as buffers of this pool, and returns whether it freed
  * something. The pool calls it when the device is out of memory, or the pool's limit leaves no
- * room, and the pool itself has nothing left to free. `bytes` is the size of the block that is
- * wanted.
+ * room, and the pool itself has nothing left to free. `bytes` is the size of the requested block.
  *
- * If it returns true, the pool tries again, and calls it again if that fails. It may free another
- * library's memory, in pieces. The request fails after it returned true 64 times in a row, if the
- * thread meanwhile gave clpool's allocators no more back than it took from them.
+ * If it returns true, the pool tries the request again, and if that fails, calls it again. The
+ * callback may also free other libraries' memory, in pieces. The request fails after 64 calls in a
+ * row that returned true without a gain: the thread gave no more bytes back to clpool's allocators
+ * than it took from them.
  *
  * The pool calls it on the thread that allocates, without any lock of the library. It may use any
- * pool. Inside a pool's callback, that pool calls no callback, and a request to it fails with the
- * status that it would have had. */
+ * pool. Inside a pool's callback, a request to the same pool fails as if there were no callback. */
 typedef bool (*clp_out_of_memory_callback)(clp_pool *pool, size_t bytes, void *user_data);
 
 /** @name Not set
@@ -98,16 +97,16 @@ typedef struct clp_pool_options {
   unsigned initialized;            /**< set by CLP_POOL_OPTIONS_INIT: a field of 0 is set */
   unsigned leading_bits_in_bin_id; /**< 0 to CLP_MAX_LEADING_BITS: more mean less padding and fewer
                                       hits */
-  unsigned reuse_flags; /**< CLP_REUSE_... flags. 0: what was released on another stream is left
-                           alone */
+  unsigned reuse_flags; /**< CLP_REUSE_... flags. 0: a stream gets no block that was released on
+                           another one */
   clp_out_of_memory_callback on_out_of_memory; /**< NULL: none */
   void *user_data;                             /**< passed to on_out_of_memory */
-  const char
-      *name; /**< for messages, traces (clpool/trace.h) and clp_pool_name; copied. NULL: none */
-  /** The pool gives held bytes beyond it back to the device, the least recently used first.
-   * SIZE_MAX - 1: no bound. The bound is approximate: the pool looks when it asks the device, and
-   * at least at every 64th release of a thread, so that each thread may leave up to 64 blocks held
-   * beyond it, of any size. For a pool that never holds a block, call clp_pool_stop_holding. */
+  /** For messages, traces (clpool/trace.h) and clp_pool_name; copied. NULL: none. */
+  const char *name;
+  /** How many bytes the pool holds at most. It gives more back to the device, the least recently
+   * used first. SIZE_MAX - 1: no bound. The pool checks the bound when it asks the device, and at
+   * least at every 64th release of a thread. So each thread may leave up to 64 blocks of any size
+   * held beyond it. For a pool that never holds a block, call clp_pool_stop_holding. */
   size_t hold_bytes;
   unsigned arena; /**< 1: the pool stands on an arena of its own over the allocator; 0: it does
                      not */
@@ -135,9 +134,9 @@ typedef struct clp_pool_options {
  *
  * - It carves the requested size, rounded up to the alignment; leading bits do not matter.
  * - A release gives the block to the arena at once. held_blocks and held_bytes are 0.
- * - "The device" is what takes real memory. An allocation that a segment serves is a hit. A miss
- *   made the arena take a segment. device_allocations, device_frees and the alloc and device_free
- *   hooks are about segments that the arena takes or gives back in this pool's calls.
+ * - "The device" is what takes real memory. An allocation is a miss if the arena took a segment for
+ *   it, otherwise a hit. The figures device_allocations and device_frees, and the alloc and
+ *   device_free hooks, are about segments that the arena takes or gives back in this pool's calls.
  * - clp_pool_free_held, trims, hold_bytes and clp_pool_stop_holding give back the arena's segments
  *   without blocks.
  *
@@ -160,14 +159,15 @@ clp_status clp_pool_create(clp_allocator *allocator, const clp_pool_options *opt
 clp_pool *clp_pool_retain(clp_pool *pool);
 
 /** Drops a reference. With the last one the pool stops holding, as by clp_pool_stop_holding. Active
- * buffers stay valid, and the pool ends when the last of them is released. If the device then
- * refuses to take a block back, the log callback gets a message, and the last error does not
+ * buffers stay valid, and the pool ends when the last of them is released. If the device refuses to
+ * take a block back at the end, the log callback gets a message, and the last error does not
  * change. NULL is a no-op. Any thread. */
 void clp_pool_release(clp_pool *pool);
 
 /** Takes a buffer of at least `bytes` from the pool. It is a held block of the same bin if there is
- * one, without a call to the device; otherwise new memory. All work that uses it must be on the
- * allocator's home stream, in order or not, or the program must synchronize, as in PyOpenCL.
+ * one, without a call to the device; otherwise new memory. Work that uses it must be on the
+ * allocator's home stream, which may be out of order. Or the program must synchronize, as in
+ * PyOpenCL.
  *
  * When the device is out of memory, the pool takes these steps, one after another, while the
  * request still fails:
@@ -176,13 +176,15 @@ void clp_pool_release(clp_pool *pool);
  * - It asks once more for the requested size, rounded up to the alignment, if that is less than the
  *   size of the bin. Such a block is never held: it goes back to the device at its release.
  * - It frees held blocks of other pools on the same allocator.
- * - It waits for pending frees of its own allocator. It also waits, 20 ms at most, for those of
- *   other SVM allocators of the context, whose queues may wait for what the program does later.
+ * - It waits for pending frees of its own allocator. It also waits for those of other SVM
+ *   allocators of the context, but 20 ms at most, because their queues may wait for something that
+ *   the program does later.
  * - It lets the allocator return unused memory that it keeps.
  * - It calls on_out_of_memory, again for as long as that returns true.
  *
- * It waits for blocks that other threads are giving back at that moment. A block that the device
- * does not take back stays held, and ends its step. "Limit" below says what a limit does.
+ * It waits for blocks that other threads are giving back at that moment. If the device does not
+ * take a block back, the block stays held, and the next step follows. For limits, see "Limit"
+ * below.
  *
  * Zero bytes succeed with memory 0 and do not touch the device. On success `*out` is the caller's,
  * until clp_buffer_release. On failure it is NULL, and the pool's figures and blocks are as before,
@@ -206,12 +208,12 @@ clp_status clp_pool_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
  * If it returns false, it did nothing, `*out` is NULL, and the last error is as before. Then call
  * clp_pool_allocate, which serves the request or returns its error. Causes of false, among others:
  *
- * - Another thread has the shard's lock, or another shard has the block.
- * - The thread or the pool has hooks, which clp_pool_allocate shows the allocation to.
+ * - Another thread holds the shard's lock, or another shard has the block.
+ * - The thread or the pool has hooks, which must see the allocation.
  * - `bytes` is zero.
  *
- * A pool that holds nothing (clp_pool_create) has no shards: the call succeeds if a segment of the
- * arena serves the request at once, and fails if another thread has the arena's lock.
+ * A pool that holds nothing (clp_pool_create) has no shards. The call then succeeds if a segment of
+ * the arena serves the request at once. It returns false if another thread holds the arena's lock.
  *
  * Any thread. */
 bool clp_pool_try_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
@@ -232,26 +234,26 @@ bool clp_pool_try_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
  * The host never waits to hand a block on. It waits only in these cases:
  *
  * - in clp_buffer_unbind;
- * - in clp_buffer_bind, and for new memory that the home stream has work on, if the stream is a
- *   PoCL queue out of order, which cannot be made to wait;
- * - where memory goes back to the device, if the allocator can free memory neither behind pending
- *   work nor on a stream: in clp_pool_free_held and similar calls, at a limit, and in the release
- *   of a block that is not held;
- * - on an arena whose parts are exclusive, for some milliseconds (clp_arena_options.one_thread);
+ * - if the stream is a PoCL queue out of order, which cannot be made to wait: in clp_buffer_bind,
+ *   and for new memory that the home stream has work on;
+ * - when memory goes back to the device, if the allocator can free memory neither behind pending
+ *   work nor on a stream. This happens in clp_pool_free_held and similar calls, at a limit, and in
+ *   the release of a block that is not held;
+ * - on an arena whose parts are exclusive: for some milliseconds (clp_arena_options.one_thread);
  * - when memory has run out, as clp_pool_allocate says.
  *
- * A release makes no call to the backend, because the pool marks a stream only when another stream
- * needs its block. The pool then asks about the mark, or makes the other stream wait for it. The
- * mark covers all work that the stream was given until then. This work must not depend on the host
- * waiting for the other stream first.
+ * A release makes no call to the backend. Only when another stream needs the block, the pool makes
+ * a mark on the first stream, and asks about it or makes the other stream wait for it. The mark
+ * covers all work that the first stream was given until then. So this work must not wait for later
+ * work of the other stream, not even through a host that waits for that stream.
  *
  * You can mix these calls with clp_pool_allocate and clp_buffer_release, which use the allocator's
  * home stream. If the allocator has no home stream:
  *
  * - A block released without a stream may serve every stream at once. Before the release, the
  *   program must synchronize with all work that uses the block. It must also synchronize with the
- *   work that the pool made the stream of the allocation wait for. So it is best to release an
- *   unused buffer on the stream of its allocation.
+ *   work that the pool made the allocation's stream wait for. So it is best to release an unused
+ *   buffer on the stream of its allocation.
  * - A block released on a stream serves clp_pool_allocate only when the work there is done, because
  *   there is no stream that could wait for it.
  *
@@ -278,29 +280,26 @@ bool clp_pool_try_allocate_on(clp_pool *pool, size_t bytes, clp_stream stream, c
  * - A cl_command_queue need not be forgotten, because the pool retains it. This call makes the pool
  *   release it at once.
  *
- * Memory that the stream's work may still use stays as safe as before: if there is any, the pool
- * marks the stream once more. The stream's work need not be done, and the call does not wait for
- * it.
+ * The stream's work need not be done, and the call does not wait for it. If the work may still use
+ * memory of the pool, the pool marks the stream once more, so that the order stays as before.
  *
- * Release active buffers that were allocated on the stream on another one, or without one; their
- * order is then up to the program. No other thread may be inside a call with the stream. A stream
- * that the pool does not know is a no-op.
- * CLP_INVALID_ARGUMENT: also the allocator's home stream, which is needed as long as it lives.
+ * If active buffers were allocated on the stream, release them on another stream or without one.
+ * The program must then order their last use. No other thread may be inside a call with the stream.
+ * A stream that the pool does not know is a no-op. On failure the pool knows the stream as before;
+ * call again.
+ * CLP_INVALID_ARGUMENT: also the allocator's home stream, which the allocator needs until its end.
  * CLP_BUSY: an active buffer is bound to the stream, or clp_buffer_record_use noted it: release or
- *   unbind that first. Or the call comes from a callback of the library, inside a call with the
- *   stream.
- * CLP_BACKEND_ERROR or another status of the allocator: the stream could not be marked.
- * On failure the stream is known as before; call again. */
+ *   unbind that buffer first. Or the call comes from a callback inside a call with the stream.
+ * CLP_BACKEND_ERROR or another status of the allocator: the stream could not be marked. */
 clp_status clp_pool_forget_stream(clp_pool *pool, clp_stream stream);
 
-/** Marks a stream now, behind all work that it was given. The pool can then reuse the blocks that
- * were released there before as soon as the work before the mark is done. Without this call, the
- * pool marks the stream only when another one needs a block, and must then wait for later work,
- * too.
+/** Marks a stream now, behind all work that it was given. Once that work is done, the pool can
+ * reuse the blocks that were released on the stream before. Without this call, the pool marks the
+ * stream only when another stream needs a block, and must then also wait for later work.
  *
- * It changes no order and waits for nothing. It costs a marker or an event of the backend, so call
- * it only once every few releases. It helps if the host runs ahead of several streams, and the pool
- * has CLP_REUSE_OPPORTUNISTIC alone.
+ * The call changes no order and waits for nothing. It costs a marker or an event of the backend, so
+ * call it only once every few releases. It helps if the host runs ahead of several streams, and the
+ * pool has only CLP_REUSE_OPPORTUNISTIC.
  * CLP_BACKEND_ERROR or another status of the allocator: the stream could not be marked. */
 clp_status clp_pool_mark_stream(clp_pool *pool, clp_stream stream);
 
@@ -312,13 +311,13 @@ size_t clp_pool_bin_number(const clp_pool *pool, size_t size);
 
 /** Returns the size in bytes of a bin's blocks, with the pool's own leading_bits_in_bin_id
  * (pyopencl's alloc_size). It is clp_bin_size, but never more than the largest block that the
- * device allows (CL_DEVICE_MAX_MEM_ALLOC_SIZE). A block that was refused at this size may be
- * smaller (clp_pool_allocate), and a block of a pool that holds nothing is (clp_pool_create). 0 for
+ * device allows (CL_DEVICE_MAX_MEM_ALLOC_SIZE). Blocks that were refused at this size are smaller
+ * (clp_pool_allocate), and so are blocks of a pool that holds nothing (clp_pool_create). 0 for
  * NULL. Any thread. */
 size_t clp_pool_alloc_size(const clp_pool *pool, size_t bin);
 
-/** Returns the name that the options gave, or NULL if there is none. It is borrowed, and valid as
- * long as the pool. NULL for NULL. Any thread. */
+/** Returns the pool's name from its options, or NULL if there is none. Borrowed, valid as long as
+ * the pool. NULL for NULL. Any thread. */
 const char *clp_pool_name(const clp_pool *pool);
 
 /** Returns the pool's allocator, borrowed. If the pool has an arena of its own, this is the arena.
@@ -326,11 +325,12 @@ const char *clp_pool_name(const clp_pool *pool);
 clp_allocator *clp_pool_allocator(const clp_pool *pool);
 
 /** @name Giving back
- * Each of these calls gives held blocks back to the device, and never touches active ones. Any
+ * Each of these calls gives held blocks back to the device, and never touches active ones. On an
+ * arena, it also gives back segments without blocks, but keeps the bytes of clp_arena_reserve. Any
  * thread.
- * On an arena, they also give back segments without blocks, but not the bytes of clp_arena_reserve.
- * CLP_INVALID_ARGUMENT: NULL pool. CLP_BACKEND_ERROR or another status of the allocator: the device
- *   did not take a block back; that block is held as before. @{ */
+ * CLP_INVALID_ARGUMENT: NULL pool.
+ * CLP_BACKEND_ERROR or another status of the allocator: the device did not take a block back; the
+ *   pool holds that block as before. @{ */
 
 /** Frees every held block (pyopencl's free_held). If one fails, it still tries the others. */
 clp_status clp_pool_free_held(clp_pool *pool);
@@ -346,16 +346,16 @@ clp_status clp_pool_trim_to(clp_pool *pool, size_t bytes);
 
 /** Frees what has been unused since an earlier call, made at least `milliseconds` ago: held blocks,
  * and an arena's segments without blocks. The first call frees nothing. Call it regularly, for
- * instance once a frame or once a minute. The pool remembers up to 16 calls, and none that follows
- * the last remembered one within an eighth of `milliseconds`. */
+ * instance once a frame or once a minute. The pool remembers up to 16 calls, at least an eighth of
+ * `milliseconds` apart. */
 clp_status clp_pool_trim_idle(clp_pool *pool, uint64_t milliseconds);
 
 /** Frees every held block of every pool of the process, for other libraries that need the memory
- * (in the spirit of CuPy's free_all_blocks). Allocators also give back what they keep. Memory that
- * a stream may still use goes back when its work is done. Allowed in callbacks. In the child of a
- * fork, it does not touch a parent's pools. If another thread releases a pool meanwhile, that pool
- * may end inside this call. If one block fails, it still tries the others, and returns the last
- * failure. */
+ * (similar to CuPy's free_all_blocks). Allocators also give back what they keep. Memory that a
+ * stream may still use goes back when the stream's work is done. Allowed in callbacks. In the child
+ * of a fork, it does not touch a parent's pools. If another thread releases a pool meanwhile, that
+ * pool may end inside this call. If one block fails, the call still tries the others, and returns
+ * the last failure. */
 clp_status clp_free_all_held(void);
 
 /** @} */
@@ -373,13 +373,13 @@ clp_status clp_free_all_held(void);
  * calls nothing.
  *
  * You may set a limit below what is managed: the pool then takes no further memory, but gives none
- * back. On an arena, when this pool makes the arena grow, the limit also bounds what the arena has
- * taken for all its pools, and held blocks of the others are freed as well. Any thread. @{ */
+ * back. When a pool makes its arena grow, the pool's limit also bounds what the arena has taken for
+ * all its pools. Held blocks of the other pools are then freed, too. Any thread. @{ */
 
 /** Sets the limit in bytes; 0 for none. CLP_INVALID_ARGUMENT: NULL pool. */
 clp_status clp_pool_set_limit(clp_pool *pool, size_t bytes);
 
-/** Sets the limit as a part of the device's memory, 0 to 1; 0 for none (CuPy's set_limit).
+/** Sets the limit as a fraction of the device's memory, 0 to 1; 0 for none (CuPy's set_limit).
  * CLP_INVALID_ARGUMENT: NULL pool, negative, NaN, above 1.
  * CLP_NOT_SUPPORTED: the allocator does not know the device's memory. */
 clp_status clp_pool_set_limit_fraction(clp_pool *pool, double fraction);
@@ -394,18 +394,17 @@ size_t clp_pool_get_limit(const clp_pool *pool);
  * allocations are not counted. An allocation of zero bytes counts as a hit and an active block; it
  * belongs to no bin and manages nothing.
  *
- * All figures are of one moment, even while other threads use the pool, and all but
+ * All figures are of one moment, even while other threads use the pool, and all except
  * peak_active_bytes are exact. Each call locks all shards, so other threads' calls wait:
  *
- * - for some microseconds;
- * - with very many sizes, for some nanoseconds for each bin in each shard;
+ * - for a few microseconds;
+ * - if there are very many sizes, for a few nanoseconds for each bin in each shard;
  * - in clp_pool_get_bin_stats, also for each buffer that the pool ever had at once.
  *
  * clp_pool_get_bins locks no shard.
  *
- * peak_active_bytes is exact if one thread uses the pool, or several of which each ends before the
- * next one begins. If several threads use it at once, the pool adds up the bytes of all of them at
- * these moments:
+ * peak_active_bytes is exact if one thread uses the pool, or several, each of which ends before the
+ * next one begins. Otherwise the pool adds up the bytes of all threads at these moments:
  *
  * - before a thread's own bytes fall from a new height,
  * - at a thread's first release after 64 allocations for each thread,
@@ -452,10 +451,10 @@ clp_status clp_pool_reset_peaks(clp_pool *pool);
 typedef struct clp_bin_stats {
   size_t struct_size;   /**< sizeof(clp_bin_stats), set by the caller */
   size_t bin;           /**< its number */
-  size_t block_bytes;   /**< size of its blocks, but for those that were refused at it */
-  size_t held_blocks;   /**< blocks waiting in it */
+  size_t block_bytes;   /**< size of its blocks; blocks that were refused at it are smaller */
+  size_t held_blocks;   /**< blocks that the pool holds in it */
   size_t held_bytes;    /**< their bytes, as allocated */
-  size_t active_blocks; /**< blocks that users have */
+  size_t active_blocks; /**< blocks that the program uses */
   size_t padding_bytes; /**< allocated but not requested, in its active blocks */
   uint64_t hits;        /**< allocations served without the device */
   uint64_t misses;      /**< allocations that took new memory from the device */
@@ -467,8 +466,8 @@ typedef struct clp_bin_stats {
     sizeof(clp_bin_stats), 0, 0, 0, 0, 0, 0, 0, 0                                                  \
   }
 
-/** Lists the bins that ever had a block, by number, ascending. It writes the first `capacity`
- * numbers to `bins`, which may be NULL if capacity is 0, and the count of all of them to `*count`.
+/** Lists the bins that ever had a block, by ascending number. It writes the first `capacity`
+ * numbers to `bins`, which may be NULL if capacity is 0, and the number of all bins to `*count`.
  * CLP_INVALID_ARGUMENT: NULL pool or count, NULL bins with a capacity. */
 clp_status clp_pool_get_bins(const clp_pool *pool, size_t *bins, size_t capacity, size_t *count);
 
