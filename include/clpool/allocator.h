@@ -86,15 +86,15 @@ typedef struct clp_allocator_ops {
   clp_stream home_stream;      /**< the stream of calls without a stream; borrowed. NULL: none */
 
   /** Waits on the host until all memory freed so far is back at the device, and so for the work
-   * that still uses it. NULL: `free` never returns before that, except as free_is_ordered and
-   * free_on say. The pool itself waits for those frees. */
+   * that still uses it. NULL: `free` returns memory at once, except as free_is_ordered and free_on
+   * say; each pool waits for those frees itself. */
   clp_status (*drain)(void *self);
   /** Gives all unused memory that the allocator keeps back to the device. A pool calls it when
    * memory runs out. With allocate_within, it also does so in clp_pool_free_held,
    * clp_pool_stop_holding and clp_pool_trim_to. NULL: the allocator keeps none. */
   clp_status (*return_cached)(void *self);
 
-  /** Makes bytes [offset, offset + bytes) of a block a memory of their own, until `unsplit`. A
+  /** Makes the bytes [offset, offset + bytes) of a block a separate memory, until `unsplit`. A
    * group. NULL: the allocator cannot split blocks. */
   clp_status (*split)(void *self, clp_memory block, size_t offset, size_t bytes, clp_memory *part);
   clp_status (*unsplit)(void *self, clp_memory part, size_t bytes); /**< ends a part */
@@ -102,7 +102,7 @@ typedef struct clp_allocator_ops {
   /** Allocates as `allocate`, for allocators that keep memory of the device and hand out parts of
    * it, such as the arena. A pool first calls it with most_bytes 0. If this returns
    * CLP_OUT_OF_DEVICE_MEMORY, for which it need not set a last error, the pool gives back all that
-   * it holds, and calls again with its limit. CLP_LIMIT_EXCEEDED: most_bytes leave no room. NULL:
+   * it holds, and calls again with its limit. CLP_LIMIT_EXCEEDED: most_bytes leaves no room. NULL:
    * the pool calls `allocate`, and keeps to its limit itself. */
   clp_status (*allocate_within)(void *self, const clp_memory_request *request, clp_memory *out);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a program calls the library, and where the library calls the program. From these functions
- * the line profile tells which frames of a call stack are the library's own.
+/* Marks the functions in which the program calls the library, or the library calls the program. The
+ * line profile uses them to find the library's own frames in a call stack.
  *
- * Marked functions go into sections of their own, whose bounds the linker names, so they are found
- * in the shared library, in statically linked programs, and in stripped ones. A marked function
- * must be on the stack during the call. A function that ends in a tail call is not, so what it
- * calls is marked as well. */
+ * Marked functions are in sections of their own, whose bounds the linker names. So the profile
+ * finds them in the shared library, and in programs that are linked statically or stripped. A
+ * marked function must be on the stack during the call. A function that ends in a tail call is not,
+ * so the function that it calls is marked as well. */
 #ifndef CLPOOL_CORE_BASE_BOUNDARY_H
 #define CLPOOL_CORE_BASE_BOUNDARY_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reporting failures: one call sets the thread's last error and gives the status to return. What is
- * no call's failure goes to the user's log callback, if one is set. */
+/* Reporting failures: one call sets the thread's last error and returns the status to return. A
+ * failure that no call reports goes to the program's log callback, if one is set. */
 #ifndef CLPOOL_CORE_BASE_ERROR_H
 #define CLPOOL_CORE_BASE_ERROR_H
 
@@ -9,13 +9,13 @@
 
 enum { CLPI_MESSAGE_BYTES = 512 }; /* longer messages are truncated */
 
-/* Sets the calling thread's last error and returns `status`. Cannot fail: without host memory for
- * the text, the message is the status' own. */
+/* Sets the calling thread's last error and returns `status`. It cannot fail: if the host has no
+ * memory for the text, the message is clp_status_message(status). */
 clp_status clpi_error(clp_status status, int native_code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* How many times the calling thread's last error has been set. If it changes across a call, the
- * callee reported an error. */
+/* Returns how many times the calling thread's last error has been set. If the number changes across
+ * a call, the callee reported an error. */
 unsigned long clpi_error_serial(void);
 
 /* A saved last error: keep it before an attempt that may fail without failing the public call, and

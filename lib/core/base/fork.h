@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Which side of a fork something was made on. The child of a fork has copies of all that its parent
- * had, but the parent's other threads may have had them locked, or half changed. So what an
- * ancestor has made is inherited: it is not used any more, and above all not locked.
+/* Which process made an object. The child of a fork has copies of all objects of its parent, but
+ * the parent's other threads may have locked them, or half changed them. So an object that an
+ * ancestor made is inherited: the process must not use it, and above all not lock it.
  *
- * Locks of the library as a whole are held across a fork instead, so that the child finds them
- * free; that of one pool, allocator or hook never is. */
+ * Global locks of the library are instead held across a fork, so that the child finds them free.
+ * The locks of single pools, allocators and hooks are not. */
 #ifndef CLPOOL_CORE_BASE_FORK_H
 #define CLPOOL_CORE_BASE_FORK_H
 
@@ -14,23 +14,23 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* How many forks lie between this process and the one that first had them counted. Changes only in
- * the child of a fork, which has one thread then. */
+/* The number of forks between this process and the one that called clpi_forks_watch first. It
+ * changes only in the child of a fork, while that has one thread. */
 extern atomic_uint clpi_forks __attribute__((visibility("hidden")));
 
-/* Has forks counted from now on. To be called before anything is made whose `made` is asked for
- * below. Handlers in children that ask are to be registered after it. False: out of host memory. */
+/* Begins to count forks. Call it before you make an object that clpi_is_inherited is asked about,
+ * and before you register child handlers that ask. False: out of host memory. */
 bool clpi_forks_watch(void);
 
-/* Has a lock held across forks from now on; again, that does nothing. Who has one such lock does
- * not wait for another. Without host memory for that, the child of a fork may deadlock; nothing
- * else depends on it. */
+/* Makes forks hold a lock from now on. A second call with the same lock does nothing. A thread that
+ * holds one such lock must not wait for another. If the host has no memory for it, the child of a
+ * fork may deadlock on this lock. */
 void clpi_forks_hold(pthread_mutex_t *lock);
 
-/* Whether what was made when clpi_forks was `made` is an ancestor's. */
-#define clpi_is_inherited(made) ((made) != clpi_relaxed(clpi_forks))
+/* Whether an ancestor made an object; `forks` is the value of clpi_forks at that time. */
+#define clpi_is_inherited(forks) ((forks) != clpi_relaxed(clpi_forks))
 
-/* Reports CLP_NOT_SUPPORTED: `what` was given to `function` and is inherited. */
+/* Returns CLP_NOT_SUPPORTED with a last error: `function` got `what`, which is inherited. */
 clp_status clpi_refuse_inherited(const char *function, const char *what);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Waiting briefly for what a device does, by asking again and again. */
+/* Sleeping between attempts, to wait briefly for a device by polling. */
 #ifndef CLPOOL_CORE_BASE_NAP_H
 #define CLPOOL_CORE_BASE_NAP_H
 
 #include <stdbool.h>
 #include <time.h>
 
-/* Sleeps for 10 us, and each time twice as long as before. False, without a sleep: 20 ms in all
- * have passed. `*naps` counts them, from 0. */
+/* Sleeps for 10 us at the first call, and at each further call twice as long. After 20 ms in all it
+ * returns false and does not sleep. `*naps` counts the calls, from 0. */
 static inline bool clpi_nap(unsigned *naps)
 {
   enum { MOST_NAPS = 11, FIRST_NANOSECONDS = 10000 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Fields that one thread at a time stores and others may load at any time: as a hint, or a pointer
- * to what was made before it was published. */
+/* Access to fields that one thread at a time stores and others load at any time: hints, and
+ * pointers to objects that are complete before the pointer is published. */
 #ifndef CLPOOL_CORE_BASE_RELAXED_H
 #define CLPOOL_CORE_BASE_RELAXED_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A lock that is mostly held for some tens of instructions, never while the driver or the program
- * is called. (An arena makes its records under it, and plans.) To take it costs one locked
- * instruction, to give it back a plain store.
+/* A lock that is held for some tens of instructions, and never during calls of the driver or the
+ * program. (An arena holds it longer, to plan.) To take the lock costs one locked instruction, to
+ * release it a plain store.
  *
- * A thread that waits pauses at first, then yields its processor, then sleeps for 50 us at a time:
- * so the owner can run, also if its real-time priority is lower. Waiting is no cancellation point.
- * A futex would need a second locked instruction to give the lock back. */
+ * A thread that waits first pauses, then yields its processor, then sleeps for 50 us at a time. So
+ * the owner can run, even if its real-time priority is lower. Waiting is not a cancellation point.
+ * A futex would need a second locked instruction to release the lock. */
 #ifndef CLPOOL_CORE_BASE_SPINLOCK_H
 #define CLPOOL_CORE_BASE_SPINLOCK_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Registered hooks, of threads and of pools, and showing operations to them.
  *
- * Registrations and removals are numbered in one sequence of serials, and an operation sees the
- * hooks as they were when it began. A thread cannot change its own hooks
- * during an operation. The hooks of a pool can change: operations that began before still see the
- * old ones, and a removal waits for them to end. */
+ * Registrations and removals have serials from one sequence, and an operation sees the hooks as
+ * they were when it began. A thread cannot change its own hooks during an operation. The hooks of a
+ * pool can change: operations that began before still see the old ones, and a removal waits until
+ * they have ended. */
 #ifndef CLPOOL_CORE_HOOKS_HOOK_H
 #define CLPOOL_CORE_HOOKS_HOOK_H
 
@@ -26,7 +26,7 @@ typedef struct clpi_registration {
 
 /* The hooks of a thread. */
 typedef struct clpi_thread_hooks {
-  clpi_registration *_Atomic first; /* touched by the thread alone */
+  clpi_registration *_Atomic first; /* only the thread itself uses it */
   struct clpi_hook_scope *scope;    /* the innermost scope that the thread is in; NULL: none */
   struct clpi_device_call *call;    /* of its allocator, for a pool (device_call.c); NULL: none */
   bool in_callback;                 /* inside a hook's callback */
@@ -35,7 +35,7 @@ typedef struct clpi_thread_hooks {
 /* The number of registered hooks. */
 extern atomic_uint clpi_watchers __attribute__((visibility("hidden")));
 
-/* Relaxed: a thread that learns of a registration from the one that made it sees the count. */
+/* Relaxed: a thread that learns of a registration from the thread that made it sees the count. */
 #define clpi_is_watched() __builtin_expect(clpi_relaxed(clpi_watchers) != 0, 0)
 
 /* The calling thread's hooks; small enough for the static TLS that dlopen keeps in reserve. */
@@ -44,15 +44,15 @@ extern _Thread_local clpi_thread_hooks clpi_own_hooks
 
 /* The hooks of a pool. Changed under its lock. */
 typedef struct clpi_pool_hooks {
-  clpi_shards *shards; /* whose lock is the pool's, and which are watched while there are hooks */
+  clpi_shards *shards; /* the pool's, with the pool's lock; watched if there are hooks */
   int device_id;       /* for events */
-  clpi_registration *_Atomic first; /* threads inside a scope walk the chain without the lock */
+  clpi_registration *_Atomic first; /* threads inside a scope follow the chain without the lock */
   clpi_list scopes;                 /* of clpi_hook_scope.on_pool, the oldest first */
   pthread_cond_t scope_left;
 } clpi_pool_hooks;
 
-/* Whether the calling thread is inside a callback. It must not wait for other threads then: they
- * may be waiting for it. */
+/* Whether the calling thread is inside a callback. It must then not wait for other threads, because
+ * they may be waiting for it. */
 static inline bool clpi_is_in_callback(void)
 {
   return clpi_own_hooks.in_callback || clpi_own_asking;
@@ -72,26 +72,26 @@ void clpi_pool_hooks_init(clpi_pool_hooks *hooks, clpi_shards *shards, int devic
 clp_status clpi_pool_hooks_add(clpi_pool_hooks *hooks, const clp_hook *hook);
 clp_status clpi_pool_hooks_remove(clpi_pool_hooks *hooks, const clp_hook *hook);
 
-/* Adds the first hook of a pool under construction; allowed inside a callback, too.
+/* Adds the first hook of a pool that is being created; also allowed inside a callback.
  * CLP_OUT_OF_HOST_MEMORY. */
 clp_status clpi_pool_hooks_begin(clpi_pool_hooks *hooks, const clp_hook *hook);
 
-/* Frees the registrations of a pool that nobody can reach any more. */
+/* Frees the registrations of a pool that no thread can reach any more. */
 void clpi_pool_hooks_end(clpi_pool_hooks *hooks);
 
-/* The last serial that was given out. */
+/* Returns the latest serial. */
 uint64_t clpi_hook_serial(void);
 
 typedef struct clpi_first_hook {
-  /* Gives the hook for a new pool, to be used until `leave`; NULL if the variable is unset. The
-   * first call in a process, or in the child of a fork, reads the variable and opens the file; if
-   * it fails, the next call tries again. Not under a lock. CLP_INVALID_ARGUMENT: the variable's
-   * value is no valid file name. CLP_IO_ERROR: the file cannot be opened. CLP_OUT_OF_HOST_MEMORY.
-   * The messages name the variable. Later write errors are logged. */
+  /* Gives the hook for a new pool, valid until `leave`; NULL if the variable is unset. The first
+   * call in a process, or in the child of a fork, reads the variable and opens the file; if it
+   * fails, the next call tries again. Under no lock. CLP_INVALID_ARGUMENT: the variable's value is
+   * not a valid file name. CLP_IO_ERROR: the file cannot be opened. CLP_OUT_OF_HOST_MEMORY. The
+   * messages name the variable. Later write errors are logged. */
   clp_status (*join)(const clp_hook **hook);
 
-  /* The pool has ended. In the child of a fork, the last pool that leaves a trace inherited from
-   * the parent closes the child's copy of it. NULL is a no-op. Not under a lock. */
+  /* Ends the use by a pool. In the child of a fork, the last pool that leaves a trace inherited
+   * from the parent closes the child's copy of it. NULL is a no-op. Under no lock. */
   void (*leave)(const clp_hook *hook);
 } clpi_first_hook;
 
@@ -100,13 +100,13 @@ extern const clpi_first_hook clpi_environment_trace __attribute__((visibility("h
 /* --- operations as hooks see them: hook_call.c ---
  *
  * An operation sees the same hooks from its begin to its end. A malloc or a free is a scope, with
- * one pair of callbacks around it; an alloc is a pair inside the scope of its malloc; a device_free
- * is a scope of its own, wherever it happens. Callbacks run under no lock of the library. */
+ * one pair of callbacks around it. An alloc is a pair inside the scope of its malloc. A device_free
+ * is always a separate scope. Callbacks run under no lock of the library. */
 
 typedef struct clpi_hook_scope {
   clpi_pool_hooks *hooks;        /* of the pool */
-  clp_stream stream;             /* the stream that events tell */
-  uint64_t begins;               /* sees what is registered for the pool at this serial */
+  clp_stream stream;             /* the stream in events */
+  uint64_t begins;               /* it sees the pool's hooks as registered at this serial */
   struct clpi_hook_scope *outer; /* the thread's next outer scope; NULL: none */
   clpi_list on_pool;             /* on clpi_pool_hooks.scopes */
 } clpi_hook_scope;
@@ -123,8 +123,8 @@ typedef enum clpi_hook_point {
   CLPI_DEVICE_FREE_POSTPROCESS = offsetof(clp_hook, device_free_postprocess)
 } clpi_hook_point;
 
-/* Whether an operation of the calling thread on the pool is shown to hooks: one is registered for
- * either, and the thread is not inside a hook's callback. */
+/* Whether hooks see an operation of the calling thread on the pool: either of them has a hook, and
+ * the thread is not inside a hook's callback. */
 static inline bool clpi_hooks_concern(const clpi_pool_hooks *hooks)
 {
   return clpi_is_watched() && !clpi_own_hooks.in_callback &&
@@ -139,13 +139,13 @@ void clpi_scope_leave_locked(clpi_hook_scope *scope);
 /* An event with the scope's pool, device and stream, and the rest 0. */
 clp_hook_event clpi_scope_event(const clpi_hook_scope *scope);
 
-/* Calls the hooks that the scope sees, in order of registration. Leaves the thread's last error as
- * it is. Under no lock. */
+/* Calls the hooks that the scope sees, in order of registration. Does not change the thread's last
+ * error. Under no lock. */
 void clpi_scope_show(const clpi_hook_scope *scope, clpi_hook_point point,
                      const clp_hook_event *event);
 
-/* A device_free: begin it before memory goes back to the device, end it with the resulting status.
- * The caller keeps the pool alive. Under no lock. */
+/* A device_free: begin it before memory goes back to the device, and end it with the status of
+ * that. The caller keeps the pool alive. Under no lock. */
 typedef struct clpi_hooked_free {
   bool is_shown;
   clpi_hook_scope scope;
@@ -156,38 +156,37 @@ void clpi_hooked_free_begin(clpi_hooked_free *pair, clpi_pool_hooks *hooks, clp_
                             clp_memory memory, size_t bytes);
 void clpi_hooked_free_end(clpi_hooked_free *pair, clp_status status);
 
-/* In place of the end, where a callback has ended the thread. */
+/* Call this instead of clpi_hooked_free_end if a callback has ended the thread. */
 void clpi_hooked_free_leave(clpi_hooked_free *pair);
 
-/* Shows an operation that is not on a clp_pool, such as an allocation from the driver's own memory
- * pools, to the calling thread's hooks and then to `last`, unless that is NULL. Inside a hook's
- * callback it shows nothing. Under no lock. */
+/* Shows an operation that is not on a clp_pool, such as an allocation from the driver's memory
+ * pools, to the calling thread's hooks, and then to `last` if it is not NULL. Inside a hook's
+ * callback it does nothing. Under no lock. */
 void clpi_thread_hooks_show(clpi_hook_point point, const clp_hook_event *event,
                             const clp_hook *last);
 
 /* --- device_call.c ---
  *
- * Calls of the device that an allocator makes which keeps memory, such as an arena. They are shown
- * to the hooks of the pool whose call of the allocator the thread is inside of, and counted for it.
- */
+ * Calls to the device by an allocator that keeps memory, such as an arena. If the thread is inside
+ * a pool's call of the allocator, that pool's hooks see them, and its figures count them. */
 
 /* A pool's call of its allocator. */
 typedef struct clpi_device_call {
   clpi_pool_hooks *hooks;       /* of the pool */
-  const clpi_hook_scope *scope; /* of the request; NULL: there is none, or no hook is shown it */
+  const clpi_hook_scope *scope; /* of the request; NULL: there is none, or no hook sees it */
   bool has_allocated;           /* from the device */
   struct clpi_device_call *outer;
 } clpi_device_call;
 
-/* Begin and end it. The end is a cleanup handler, whose argument is a clpi_device_call. */
+/* Begin and end the call. The end is a cleanup handler, whose argument is a clpi_device_call. */
 void clpi_device_call_begin(clpi_device_call *call, clpi_pool_hooks *hooks,
                             const clpi_hook_scope *scope);
 void clpi_device_call_end(void *argument);
 
-/* Around an allocation; `memory` is 0 before it, and if it failed. Under no lock. */
+/* Call it before and after an allocation; `memory` is 0 before, and if it failed. Under no lock. */
 void clpi_device_show_allocation(clpi_hook_point point, size_t bytes, clp_memory memory);
 
-/* Around a free (clpi_hooked_free). */
+/* Call them before and after a free (clpi_hooked_free). */
 void clpi_device_free_begin(clpi_hooked_free *pair, clp_memory memory, size_t bytes);
 void clpi_device_free_end(clpi_hooked_free *pair, clp_status status);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Leaving blocks: one thread is giving them back to the device, or settling their uses. Meanwhile
- * they are in no lane. They come to rest when they are free, held again, or active; threads that
+/* Leaving blocks: a thread is giving them back to the device, or settling their uses. Meanwhile
+ * they are in no lane. They come to rest when they are freed, held again, or active. Threads that
  * need memory may wait for that. */
 #ifndef CLPOOL_CORE_POOL_LEAVING_H
 #define CLPOOL_CORE_POOL_LEAVING_H
@@ -13,11 +13,11 @@
 void clpi_leave_locked(clp_pool *pool, clp_buffer *block);
 void clpi_come_to_rest_locked(clp_pool *pool, const clp_buffer *block);
 
-/* Begins the leaving of each block of a chain by `older`, or NULL, which it returns. */
+/* Begins the leaving of each block of a chain by `older`, which may be NULL. Returns the chain. */
 clp_buffer *clpi_leave_each_locked(clp_pool *pool, clp_buffer *chain);
 
-/* If blocks are leaving, waits until one comes to rest; releases the lock meanwhile. False: none is
- * leaving, or the caller must not wait: a hook's callback, or the allocator's free. */
+/* If blocks are leaving, waits until one comes to rest, and releases the lock meanwhile. False:
+ * none is leaving, or the caller must not wait, in a hook's callback or the allocator's free. */
 bool clpi_wait_leaving_locked(clp_pool *pool);
 
 /* Whether the calling thread is inside its allocator's free, for a block of the pool. */
@@ -28,26 +28,27 @@ bool clpi_is_freeing(const clp_pool *pool);
  * the block is held again, as the newest of its bin. */
 clp_status clpi_return_block(clp_pool *pool, clp_buffer *block);
 
-/* Takes the blocks off a chain of leaving ones and returns them; or `if_done`, those whose uses are
- * done, and holds the others again. The status that the last error describes. Under no lock. */
+/* Frees all blocks of a chain of leaving ones; with `if_done`, only those whose uses are done, and
+ * holds the others again. Returns the last failure, as the last error. Under no lock. */
 clp_status clpi_return_chain(clp_pool *pool, clp_buffer **chain, bool if_done);
 
-/* Releases an active buffer whose block goes back to the device, also if the pool holds blocks. For
- * allocators whose `free` is behind all work. Hooks are not shown it. */
+/* Releases an active buffer and gives its block back to the device, even if the pool holds blocks.
+ * For allocators whose `free` is behind all work. Hooks do not see it. */
 void clpi_buffer_give_back(clp_buffer *buffer);
 
-/* Holds a leaving block, at its age; if the pool has stopped holding, frees it. Under no lock. */
+/* Holds a leaving block again, at its age; if the pool has stopped holding, frees it. Under no
+ * lock. */
 void clpi_put_back(clp_pool *pool, clp_buffer *block);
 
-/* If the allocator keeps memory (allocate_within), has it give back what it can until it keeps
- * `most` bytes, where it can tell. Under no lock. Returns its status. */
+/* Makes an allocator that keeps memory (allocate_within) give memory back until it keeps at most
+ * `most` bytes, if it supports that. Under no lock. Returns the allocator's status. */
 clp_status clpi_return_cached(clp_pool *pool, size_t most);
 
-/* Has any allocator give back all it can; its own status, which may be CLP_NOT_SUPPORTED. */
+/* Makes any allocator give back all it can. Returns its status, which may be CLP_NOT_SUPPORTED. */
 clp_status clpi_call_return_cached(clp_pool *pool);
 
-/* Frees the oldest of what is held beyond hold_bytes, where that is a bound. The host does not
- * wait. Under no lock; the caller keeps the pool alive. Failures are logged. */
+/* Frees the oldest held blocks beyond hold_bytes, if that is a bound. The host does not wait. Under
+ * no lock; the caller keeps the pool alive. Failures are logged. */
 void clpi_shed(clp_pool *pool);
 
 #endif

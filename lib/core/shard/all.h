@@ -8,14 +8,14 @@
 void clpi_shards_lock_all(clpi_shards *shards);
 void clpi_shards_unlock_all(clpi_shards *shards);
 
-/* Keeps clpi_shards.lock. */
+/* Releases all locks except clpi_shards.lock. */
 void clpi_shards_unlock_but_mutex(clpi_shards *shards);
 
 /* Takes the largest held block; of several of one size, the newest. NULL: none is held. */
 clp_buffer *clpi_take_largest_locked(clpi_shards *shards);
 
-/* Takes the least recently used blocks of at most this age, of so many bytes at least or as many as
- * can be found at once, as a chain by `older`, the oldest first. NULL: none is held. */
+/* Takes the least recently used blocks of at most this age, at least `bytes` of them or as many as
+ * it finds at once, as a chain by `older`, the oldest first. NULL: none is held. */
 clp_buffer *clpi_take_oldest_locked(clpi_shards *shards, size_t bytes, uint64_t age);
 
 /* Takes all held blocks, as a chain by `older`. */
@@ -25,21 +25,21 @@ clp_buffer *clpi_take_all_held_locked(clpi_shards *shards);
 typedef struct clpi_found {
   clpi_slot *slot;
   clp_buffer *newest; /* NULL: none was found */
-  clp_buffer *block;  /* the one that was looked for */
+  clp_buffer *block;  /* the block that was found */
 } clpi_found;
 
 /* --- sums: counts.c --- */
 
-/* The pool's figures, all but out_of_memory_reactions. Notes the peak. */
+/* Returns the pool's figures, except out_of_memory_reactions. Notes the peak. */
 clp_pool_stats clpi_shards_sum_locked(clpi_shards *shards);
 
-/* Those of one bin but for its size and padding. */
+/* Returns the figures of one bin, except its size and padding. */
 clp_bin_stats clpi_shards_sum_bin_locked(clpi_shards *shards, const clpi_bin *bin);
 
-/* What is active and managed now is the peak. */
+/* Sets the peaks to the active and managed bytes of now. */
 void clpi_reset_peaks_locked(clpi_shards *shards);
 
-/* What is held, as far as can be seen without the shards' locks. Under clpi_shards.lock. */
+/* Returns the held bytes, approximately: without the shards' locks. Under clpi_shards.lock. */
 size_t clpi_held_bytes_hint(clpi_shards *shards);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bins, and what a shard holds of one. bin.c explains the arithmetic of bins. */
+/* Bins, and the blocks of a bin that a shard holds. bin.c explains the arithmetic of bins. */
 #ifndef CLPOOL_CORE_STORE_STORE_H
 #define CLPOOL_CORE_STORE_STORE_H
 
@@ -12,8 +12,8 @@
 
 enum { CLPI_SIZE_BITS = sizeof(size_t) * CHAR_BIT };
 
-/* The number of the bin of a size, which is not 0; `leading_bits` is at most CLP_MAX_LEADING_BITS.
- * The leading one of 1m is added to l - 1. */
+/* Returns the number of the bin of a size, which must not be 0. `leading_bits` is at most
+ * CLP_MAX_LEADING_BITS. The leading one of 1m is added to l - 1. */
 static inline size_t clpi_bin_number(unsigned leading_bits, size_t size)
 {
   unsigned zeros = (unsigned)__builtin_clzl(size);
@@ -22,11 +22,11 @@ static inline size_t clpi_bin_number(unsigned leading_bits, size_t size)
   return ((l - 1) << leading_bits) + leading;
 }
 
-/* The largest size of a bin. */
+/* Returns the largest size of a bin. */
 size_t clpi_bin_size(unsigned leading_bits, size_t number);
 
-/* Bins in use and slots are in chunks, which never move: the first has the indexes below
- * CLPI_FIRST_INDEXES, and each has as many as all before it. There are enough for all bins. */
+/* Bins in use and slots are in chunks, which never move. The first has the indexes below
+ * CLPI_FIRST_INDEXES, and each other one as many as all before it: enough for all bins. */
 enum { CLPI_FIRST_INDEXES = 64, CLPI_INDEX_CHUNKS = 18 };
 
 typedef struct clpi_place {
@@ -42,14 +42,14 @@ static inline clpi_place clpi_place_of(uint32_t index)
   return (clpi_place){log - 5, index - ((uint32_t)1 << log)};
 }
 
-/* How many indexes a chunk has. */
+/* The number of indexes of a chunk. */
 #define clpi_chunk_count(chunk) ((size_t)CLPI_FIRST_INDEXES << ((chunk) ? (chunk)-1 : 0))
 
 typedef struct clpi_bin {
-  uint32_t index; /* never changes, as the number and the size */
+  uint32_t index; /* this, the number and the size never change */
   bool had_block; /* ever; guarded by the pool's lock */
   size_t number;
-  size_t block_bytes;       /* of every block, but for exact ones (buffer.h) */
+  size_t block_bytes;       /* of every block, except exact ones (buffer.h) */
   struct clpi_bin *smaller; /* the next smaller one in use; guarded by the pool's lock */
 } clpi_bin;
 
@@ -69,38 +69,38 @@ bool clpi_bins_init(clpi_bins *bins, unsigned leading_bits, size_t max_block_byt
 
 void clpi_bins_end(clpi_bins *bins);
 
-/* The size of a bin's blocks: the bin's largest size, or max_block_bytes if that is less. */
+/* Returns the size of a bin's blocks: the bin's largest size, or max_block_bytes if less. */
 size_t clpi_bins_block_bytes(const clpi_bins *bins, size_t number);
 
-/* The index of the bin of a size, which is not 0; 0: it is not in use. */
+/* The index of the bin of a size, which must not be 0. 0: the bin is not in use. */
 #define clpi_index_of(bins, size)                                                                  \
   clpi_acquired((bins)->indexes[clpi_bin_number((bins)->leading_bits, size)])
 
-/* The bin of an index in use. */
+/* Returns the bin of an index in use. */
 static inline clpi_bin *clpi_bin_at(const clpi_bins *bins, uint32_t index)
 {
   clpi_place place = clpi_place_of(index);
   return &clpi_acquired(bins->chunks[place.chunk])[place.at];
 }
 
-/* The bin of this number, put into use if need be. `lock` is the pool's; under no lock. NULL: out
- * of host memory. */
+/* Returns the bin of a number, and puts it into use if needed. `lock` is the pool's; under no lock.
+ * NULL: out of host memory. */
 clpi_bin *clpi_bins_use(clpi_bins *bins, size_t number, pthread_mutex_t *lock);
 
 /* --- held blocks of one bin in one shard, in lanes ---
  *
- * A lane has the blocks that the same streams used
- * last, in the order of these uses. Of one stream, what comes first is done first: if the oldest
- * block of a lane is not settled, none of it is. So a search looks at the two ends of each lane.
+ * A lane has the blocks that the same streams used last, in the order of these uses. Work of a
+ * stream that comes first is done first: if the oldest block of a lane is not settled, none of the
+ * lane is. So a search looks only at the two ends of each lane.
  *
  * All links are in the buffers, and nothing is allocated to hold a block. A lane other than the
- * home lane exists as long as it has blocks, and its newest block stands for it. All is guarded by
- * the shard's lock. */
+ * home lane exists as long as it has blocks, and its newest block represents it. The shard's lock
+ * guards all lanes. */
 
 typedef struct clpi_slot {
-  alignas(64) clp_buffer *newest; /* of the home lane: used last without a stream, or on the home
-                                     stream; NULL: it is empty */
-  clp_buffer *oldest;             /* likewise, if it is not empty */
+  alignas(64) clp_buffer *newest; /* of the home lane, whose blocks were used last on the home
+                                     stream or without a stream; NULL: it is empty */
+  clp_buffer *oldest;             /* of the home lane, if that is not empty */
   clp_buffer *others;             /* the newest block of the first of the other lanes */
   _Atomic uint32_t held;          /* blocks in all lanes; others load it as a hint; relaxed */
   uint32_t seen_allocations; /* low bits of hits and misses when another shard last took blocks */
@@ -111,7 +111,7 @@ typedef struct clpi_slot {
 #define clpi_slot_count_held(slot, count)                                                          \
   clpi_set_relaxed((slot)->held, clpi_relaxed((slot)->held) + (count))
 
-/* The newest block of the lane of this stream alone; NULL: the slot has none. */
+/* Returns the newest block of the lane of only this stream. NULL: there is none. */
 static inline clp_buffer *clpi_lane_find(const clpi_slot *slot, const clpi_stream *stream,
                                          const clpi_stream *home)
 {
@@ -121,7 +121,7 @@ static inline clp_buffer *clpi_lane_find(const clpi_slot *slot, const clpi_strea
   return newest;
 }
 
-/* Another block is the newest of the lane from now on; NULL: the lane has none any more. */
+/* Makes `by` the newest block of a lane, in place of `newest`. NULL: the lane is empty now. */
 static inline void clpi_lane_set_newest(clpi_slot *slot, const clp_buffer *newest, clp_buffer *by)
 {
   if (newest == slot->newest) {
@@ -155,7 +155,7 @@ static inline void clpi_lane_pop(clpi_slot *slot, clp_buffer *newest)
   clpi_slot_count_held(slot, -1u);
 }
 
-/* Puts a block on top of a lane, whose newest block is given, or NULL if it has none. */
+/* Puts a block on top of a lane. `newest` is its newest block, or NULL if it is empty. */
 static inline void clpi_lane_push(clpi_slot *slot, clp_buffer *newest, clp_buffer *block,
                                   bool is_home)
 {
@@ -165,7 +165,7 @@ static inline void clpi_lane_push(clpi_slot *slot, clp_buffer *newest, clp_buffe
     newest->newer = block;
   if (newest && (is_home || newest == slot->others)) {
     clpi_lane_set_newest(slot, newest, block);
-  } else if (newest) { /* it comes first from now on */
+  } else if (newest) { /* makes the lane the first one */
     clpi_lane_set_newest(slot, newest, NULL);
     clpi_lane_add(slot, block, newest->lane.oldest);
   } else if (is_home) {
@@ -176,13 +176,13 @@ static inline void clpi_lane_push(clpi_slot *slot, clp_buffer *newest, clp_buffe
   clpi_slot_count_held(slot, 1);
 }
 
-/* Puts a block into the lane of its uses: on top, or if it is older than what is there, beneath. */
+/* Puts a block into the lane of its uses: on top, or if the newest block is newer, at the bottom. */
 void clpi_lane_insert(clpi_slot *slot, clp_buffer *block, const clpi_stream *home);
 
-/* Takes a block off its lane, whose newest block is given. */
+/* Takes a block off its lane. `newest` is the lane's newest block. */
 void clpi_lane_remove(clpi_slot *slot, clp_buffer *newest, clp_buffer *block);
 
-/* Moves up to `most` of a lane's oldest blocks to the same lane of another slot, which is empty. */
+/* Moves up to `most` of a lane's oldest blocks to the same lane of `to`, which must be empty. */
 void clpi_lane_move(clpi_slot *from, clp_buffer *newest, clpi_slot *to, uint32_t most);
 
 static inline clp_buffer *clpi_lane_oldest(const clpi_slot *slot, const clp_buffer *newest)
@@ -195,7 +195,7 @@ static inline clp_buffer *clpi_lane_after(const clpi_slot *slot, const clp_buffe
   return newest == slot->newest ? slot->others : newest->lane.next;
 }
 
-/* Goes through the lanes of a slot by their newest blocks. The body must not change them. */
+/* Iterates over the lanes of a slot, by their newest blocks. The body must not change them. */
 #define clpi_each_lane(slot, block)                                                                \
   for (clp_buffer *block = (slot)->newest ? (slot)->newest : (slot)->others; block;                \
        block = clpi_lane_after(slot, block))

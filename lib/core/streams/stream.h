@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The streams that a pool knows, or an arena. */
+/* The streams that a pool or an arena knows, and their uses of memory. */
 #ifndef CLPOOL_CORE_STREAMS_STREAM_H
 #define CLPOOL_CORE_STREAMS_STREAM_H
 
@@ -19,7 +19,7 @@ typedef struct clpi_use {
   uint64_t epoch;
 } clpi_use;
 
-/* A stream was made to wait for another one's uses of epochs lower than `epoch`. */
+/* A wait that a stream was given: for another one's uses of epochs lower than `epoch`. */
 typedef struct clpi_wait {
   const clpi_stream *on;
   uint64_t epoch;
@@ -30,22 +30,22 @@ enum { CLPI_WAITS = 8, CLPI_FEW_STREAMS = 32, CLPI_RECENT_STREAMS = 4 };
 struct clpi_stream {
   alignas(64) clp_stream handle; /* kept alive by the allocator's stream_retain */
   /* Whether this is a stream that the allocator knows, with marks and waits. False: it stands for
-   * use without a stream, whose order is the user's affair. */
+   * uses without a stream, which the program orders. */
   bool is_ordered;
   bool is_in_order; /* whether its work runs one after another, as given; false: in any order */
-  _Atomic uint64_t epoch; /* raised under the lock, loaded by whoever notes a use */
+  _Atomic uint64_t epoch; /* raised under the lock, loaded by each thread that notes a use */
   /* Guarded by the streams' lock. */
   alignas(64) clpi_list on_streams; /* on clpi_streams.list; the home stream is not */
   clpi_list marks;                  /* of clpi_mark.on_stream, the oldest first */
   unsigned mark_count;
   unsigned pins;     /* operations that note uses of it, or call the allocator with its handle */
-  unsigned visitors; /* others that look at it without the lock */
-  bool is_forgotten; /* given up by its user: a call with the handle gets another record */
-  bool stands;       /* a brief wait for its work was in vain, and nothing was done since */
+  unsigned visitors; /* other operations that look at it without the lock */
+  bool is_forgotten; /* by the program: a call with the handle gets another record */
+  bool stands;       /* a brief wait for its work timed out, and nothing was done since */
   uint64_t done;     /* all uses of lower epochs are done */
   uint64_t freed; /* the highest epoch of uses whose memory was freed before they are done; or 0 */
-  clpi_wait waits[CLPI_WAITS]; /* its latest */
-  unsigned next_wait;          /* the one that is overwritten next */
+  clpi_wait waits[CLPI_WAITS]; /* its latest waits */
+  unsigned next_wait;          /* the index of the one to overwrite next */
   /* Set by note_needed_locked. */
   bool is_needed;
   bool is_active;    /* needed by an active buffer, whose uses go on */
@@ -54,10 +54,9 @@ struct clpi_stream {
 
 typedef struct clpi_streams clpi_streams;
 
-/* What keeps memory that streams may still use: a pool, or an arena. */
+/* Keeps memory that streams may still use: a pool, or an arena. */
 typedef struct clpi_streams_owner {
-  /* Take and give back the locks that guard all uses that its memory remembers, `lock` among them.
-   */
+  /* Take and release the locks that guard all uses that its memory remembers, including `lock`. */
   void (*lock_all)(clpi_streams *streams);
   void (*unlock_all)(clpi_streams *streams);
   /* Calls clpi_use_note_needed_locked for each of these uses, under these locks. */
@@ -66,18 +65,18 @@ typedef struct clpi_streams_owner {
 
 /* All streams of an owner. */
 struct clpi_streams {
-  const clp_allocator *allocator; /* whose operations order them */
+  const clp_allocator *allocator; /* its operations order them */
   const clpi_streams_owner *owner;
-  pthread_mutex_t *lock; /* the owner's; guards what follows, but for home.handle to home.epoch */
+  pthread_mutex_t *lock; /* the owner's; guards the rest, except home.handle to home.epoch */
   void (*forget_unneeded)(struct clpi_streams *streams); /* forget.c's; under no lock */
   unsigned ending;         /* threads that are ending streams which are off the list already */
   pthread_cond_t released; /* a forgotten stream has lost its last pin, or `ending` is 0 */
   clpi_stream home;        /* the allocator's home stream, for use without a stream; always there */
-  clpi_list list;          /* of clpi_stream.on_streams: the others */
+  clpi_list list;          /* of clpi_stream.on_streams: the other streams */
   size_t count, many;      /* when count passes many, streams that nothing needs are forgotten */
 };
 
-/* The record of a stream, made on first use, and kept at least until it is unpinned. Under no lock.
+/* Finds or makes the record of a stream, and keeps it at least until it is unpinned. Under no lock.
  * CLP_NOT_SUPPORTED, CLP_INVALID_ARGUMENT: as the allocator's stream_retain says.
  * CLP_OUT_OF_HOST_MEMORY. */
 clp_status clpi_stream_pin(clpi_streams *streams, clp_stream handle, clpi_stream **out);
@@ -94,10 +93,10 @@ size_t clpi_streams_visit(clpi_streams *streams,
 bool clpi_use_is_settled_locked(const clpi_use *use, const clpi_stream *by);
 bool clpi_uses_are_settled_locked(const clpi_use *uses, size_t count, const clpi_stream *by);
 
-/* Streams in order that calls were given, the last one first; or NULL. */
+/* The in-order streams of the latest calls, the last one first; or NULL. */
 typedef clpi_stream *clpi_recent[CLPI_RECENT_STREAMS];
 
-/* The record of a recent handle; NULL: it is none. */
+/* Returns the record of a recent handle. NULL: the handle is not a recent one. */
 static inline clpi_stream *clpi_recall(const clpi_recent recent, clp_stream handle)
 {
   for (size_t i = 0; i < CLPI_RECENT_STREAMS && recent[i]; i++)
@@ -112,24 +111,24 @@ void clpi_stream_unpin_recent_locked(clpi_streams *streams, clpi_recent recent,
 
 /* --- for forget.c and use.c --- */
 
-/* Remembers that `by` waits for the uses of `on` of epochs lower than `epoch`. */
+/* Notes that `by` waits for the uses of `on` of epochs lower than `epoch`. */
 void clpi_stream_note_wait_locked(clpi_stream *by, const clpi_stream *on, uint64_t epoch);
 
 void clpi_stream_init(clpi_stream *stream, clp_stream handle, bool is_ordered, bool is_in_order);
 
-/* The record that a handle leads to; NULL: there is none. */
+/* Returns the record of a handle. NULL: there is none. */
 clpi_stream *clpi_stream_find_locked(clpi_streams *streams, clp_stream handle);
 
-/* When there are many streams, those that nothing needs any more are forgotten. */
+/* Makes an owner's streams. When there are many, those that nothing needs are forgotten. */
 void clpi_streams_init(clpi_streams *streams, const clp_allocator *allocator, pthread_mutex_t *lock,
                        const clpi_streams_owner *owner);
 
 /* Releases all streams. */
 void clpi_streams_end(clpi_streams *streams);
 
-/* Forgets a stream that its user gives up, if it is known. Waits for other threads' calls with the
- * stream, if it may, but not for its work. Under no lock. On failure nothing has changed.
- * CLP_BUSY: an active buffer needs it, or a call with it is under way and it may not wait.
+/* Forgets a stream for the program, if it is known. With `may_wait` it waits for other threads'
+ * calls with the stream, but never for its work. Under no lock. On failure nothing has changed.
+ * CLP_BUSY: an active buffer needs it; or a call with it is running, and may_wait is false.
  * CLP_OUT_OF_HOST_MEMORY, or the allocator's status: no mark could be made. */
 clp_status clpi_stream_forget(clpi_streams *streams, clp_stream handle, bool may_wait);
 
@@ -137,13 +136,13 @@ clp_status clpi_stream_forget(clpi_streams *streams, clp_stream handle, bool may
  *
  * Work on a stream up to some moment, and whether it is done.
  *
- * Noting a use calls no driver, since that is slow: the use just gets the stream's epoch. Only when
- * someone asks for it, a mark (an event) is made on the stream. The stream's epoch is raised first,
- * so all uses of lower epochs come before the mark: a thread gives its work to the stream before it
- * loads the epoch, and if the work came after the mark, the driver's own lock on the stream would
- * have made the new epoch visible to it. So the load can be relaxed. */
+ * Driver calls are slow, so noting a use makes none: the use gets the stream's epoch. A mark (an
+ * event) is made only when a thread asks about a use. The thread raises the stream's epoch first,
+ * so all uses of lower epochs come before the mark. The epoch can be loaded relaxed: a thread gives
+ * its work to the stream before it loads the epoch. If the work came after the mark, the driver's
+ * lock on the stream has made the new epoch visible to the thread. */
 
-/* Notes that the owner's memory remembers this use (clpi_streams.note_needed_locked). */
+/* Notes that the owner's memory remembers this use (clpi_streams_owner.note_needed_locked). */
 static inline void clpi_use_note_needed_locked(const clpi_use *use)
 {
   clpi_stream *stream = use->stream;
@@ -167,22 +166,23 @@ bool clpi_use_settle(clpi_streams *streams, const clpi_use *use, clpi_stream *by
  * CLP_OUT_OF_HOST_MEMORY. */
 clp_status clpi_use_wait(clpi_streams *streams, const clpi_use *use);
 
-/* As CLPI_POLL, but waits on the host for some milliseconds. If that was in vain, the stream may
- * wait for the host itself, and nobody waits for it again so until something on it is done. */
+/* As CLPI_POLL, but waits on the host for up to 20 ms. If that fails, the stream's work may itself
+ * wait for the host. This call then waits for the stream again only after something on it is done.
+ */
 bool clpi_use_wait_briefly(clpi_streams *streams, const clpi_use *use);
 
-/* Makes `by` wait for the use, or where it cannot, the host. Under no lock. Statuses as above. If
- * it succeeds, the thread's last error is as it was. */
+/* Makes `by` wait for the use, or if it cannot, the host. Under no lock. Statuses as above. On
+ * success the thread's last error does not change. */
 clp_status clpi_use_order(clpi_streams *streams, const clpi_use *use, clpi_stream *by);
 
-/* Notes that memory was freed which comes back when this use is done. Its stream is kept until
- * then, so that clpi_streams_drain can wait for it. */
+/* Notes that memory was freed that comes back when this use is done. The stream's record is kept
+ * until then, so that clpi_streams_drain can wait for it. */
 void clpi_use_note_freed_locked(const clpi_use *use);
 
-/* Waits on the host for all uses noted as freed; whether it had to wait. Under no lock. */
+/* Waits on the host for all uses noted as freed. Returns whether it had to wait. Under no lock. */
 bool clpi_streams_drain(clpi_streams *streams);
 
-/* Asks the allocator whether all that the streams were given is done. Under no lock. */
+/* Asks the allocator whether all work of the streams is done. Under no lock. */
 void clpi_streams_poll(clpi_streams *streams);
 
 /* Makes sure that a use is done or that a mark covers it. Under no lock. The allocator's status, or
@@ -190,7 +190,7 @@ void clpi_streams_poll(clpi_streams *streams);
 clp_status clpi_use_cover(clpi_streams *streams, const clpi_use *use);
 
 /* Seals a stream that gets no more work and whose uses up to last_use are covered: from now on its
- * latest mark covers them all. Marks without a purpose go to `unneeded`, for clpi_marks_free. */
+ * latest mark covers them all. Marks that are not needed go to `unneeded`, for clpi_marks_free. */
 void clpi_marks_seal_locked(clpi_stream *stream, clpi_list *unneeded);
 void clpi_marks_free(clpi_streams *streams, clpi_list *marks); /* under no lock */
 
@@ -203,9 +203,9 @@ typedef struct clpi_uses {
   size_t count;
 } clpi_uses;
 
-/* Frees memory after all its uses, whose streams stay needed until that is so. Waits on the host
- * only where the allocator can do no better. Under no lock. The allocator's status; on failure the
- * memory is still the caller's. */
+/* Frees memory after all its uses, and keeps the records of their streams until then. The host
+ * waits only if the allocator cannot order the free. Under no lock. The allocator's status; on
+ * failure the memory is still the caller's. */
 clp_status clpi_ordered_free(clpi_streams *streams, clp_allocator *allocator, clp_memory memory,
                              size_t bytes, clpi_uses uses);
 
