@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Segments, and the ranges that they are cut into: blocks, and free ranges. A block is carved from
- * the first free range that fits, in the oldest segment that has one. Neighbours that are free
- * coalesce, unless too many streams may still use them. Nothing here calls an allocator; all is
- * guarded by the arena's lock. */
+ * the first free range that fits, in the oldest segment that has one. Free neighbours coalesce,
+ * unless too many streams may still use them. The arena's lock guards all. Only parts.c calls an
+ * allocator. */
 #ifndef CLPOOL_ARENA_SEGMENTS_H
 #define CLPOOL_ARENA_SEGMENTS_H
 
@@ -10,7 +10,7 @@
 #include "core/base/map.h"
 #include "core/streams/stream.h"
 
-/* --- uses: what streams may still do with a range, at most one for each, and few of them --- */
+/* --- uses: of a range, by few streams, at most one for each --- */
 
 enum { CLPI_RANGE_USES = CLPI_MOST_FREE_STREAMS };
 
@@ -19,14 +19,14 @@ typedef struct clpi_range_uses {
   clpi_use all[CLPI_RANGE_USES];
 } clpi_range_uses;
 
-/* Whether all of them come before what the stream, which is in order, gets from now on. Needs no
- * lock of the streams. */
+/* Whether all uses come before the later work of `by`, because it is an in-order stream and they
+ * are its own. Needs no lock of the streams. */
 static inline bool clpi_uses_are_own(const clpi_range_uses *uses, const clpi_stream *by)
 {
   return !uses->count || (uses->count == 1 && uses->all[0].stream == by && by->is_in_order);
 }
 
-/* Adds one; false: there is no room, and nothing has changed. */
+/* Adds a use. False: there is no room, and nothing has changed. */
 static inline bool clpi_uses_add(clpi_range_uses *uses, clpi_use use)
 {
   uint32_t i = 0;
@@ -41,7 +41,7 @@ static inline bool clpi_uses_add(clpi_range_uses *uses, clpi_use use)
   return true;
 }
 
-/* Adds all of the others; false: there is no room, and nothing has changed. */
+/* Adds all `others`. False: there is no room, and nothing has changed. */
 static inline bool clpi_uses_join(clpi_range_uses *uses, const clpi_range_uses *others)
 {
   clpi_range_uses joined = *uses;
@@ -52,7 +52,7 @@ static inline bool clpi_uses_join(clpi_range_uses *uses, const clpi_range_uses *
   return true;
 }
 
-/* Drops those that are done. */
+/* Drops the uses that are done. */
 static inline void clpi_uses_drop_done_locked(clpi_range_uses *uses)
 {
   uint32_t count = 0;
@@ -64,14 +64,14 @@ static inline void clpi_uses_drop_done_locked(clpi_range_uses *uses)
 
 /* --- parts: parts.c ---
  *
- * The memory of blocks where that is no address, but an object of its own, such as a sub-buffer.
- * Upstream makes it for a block, and it stays when the block is freed: the next block of as many
- * bytes at the same place gets it again. A free range has the parts that lie in it. Those of a
- * block overlap it: its own alone, once it is made. */
+ * The memory of blocks if it is not an address, but an object such as a sub-buffer. Upstream makes
+ * it for a block, and it stays when the block is freed: the next block of the same bytes at the
+ * same place gets it again. A free range has the parts that lie in it. A block has the parts that
+ * overlap it, and once its own is made, only that. */
 
 typedef struct clpi_part {
   clp_memory memory;
-  size_t offset, bytes; /* in the segment; as asked for */
+  size_t offset, bytes; /* in the segment; as requested */
   struct clpi_part *next;
 } clpi_part;
 
@@ -80,18 +80,18 @@ typedef struct clpi_part_list {
   clpi_part *first, *last; /* NULL: there are none; then `last` is anything */
 } clpi_part_list;
 
-/* Adds those of a list that come behind. */
+/* Appends a list of parts with higher offsets. */
 void clpi_parts_append(clpi_part_list *parts, const clpi_part_list *behind);
 
-/* Splits the list: those from `offset` on are returned. */
+/* Splits the list, and returns the parts from `offset` on. */
 clpi_part_list clpi_parts_split(clpi_part_list *parts, size_t offset);
 
-/* The part of a new block: the one that is there, or if that is another, one that upstream makes
- * when it has taken those back. CLP_OUT_OF_HOST_MEMORY, or upstream's status. Under no lock. */
+/* Gives a new block its part: the one that is there if it fits exactly; otherwise upstream takes
+ * these back and makes one. CLP_OUT_OF_HOST_MEMORY, or upstream's status. Under no lock. */
 clp_status clpi_parts_make(const clp_allocator *upstream, clp_memory segment, size_t offset,
                            size_t bytes, clpi_part_list *parts);
 
-/* Has upstream take parts back, until it refuses one. Under no lock. */
+/* Gives parts back to upstream, until it refuses one. Under no lock. */
 clp_status clpi_parts_drop(const clp_allocator *upstream, clpi_part_list *parts);
 
 /* --- segments and ranges --- */
@@ -116,18 +116,18 @@ struct clpi_segment {
   clpi_range *first, *free; /* the first range; the first free one */
   size_t index;             /* its place among all, oldest first */
   uint32_t era, number;     /* its number in the log (loop.h) */
-  uint64_t idle_since; /* clpi_arena_trim_idle noted it without blocks; 0: not since it had one */
+  uint64_t idle_since;      /* when clpi_arena_trim_idle saw it without blocks first; 0: not yet */
 };
 
 typedef struct clpi_segments {
   clpi_segment **all;
   size_t *largest; /* the bytes of each one's largest free range, if it has blocks; else 0 */
-  size_t *unused;  /* the same of those without blocks */
+  size_t *unused;  /* the same for segments without blocks */
   size_t count, capacity;
-  size_t coming;      /* segments to be added, for each of which there are a place and two spares */
+  size_t coming;      /* segments to be added; each has a place and two spares reserved */
   clpi_range *spares; /* records for new ranges, by `after`, so that carving cannot fail */
   size_t spare_count;
-  size_t kept;                         /* so many of them stay, for leaving a loop (loop.h) */
+  size_t kept;                         /* spares that are reserved for leaving a loop (loop.h) */
   struct clpi_range_page *pages;       /* of all records */
   clpi_map by_memory;                  /* blocks; it has a place for each record */
   size_t reserved_bytes, unused_bytes; /* of all segments; of those without blocks */
@@ -136,20 +136,21 @@ typedef struct clpi_segments {
   bool is_parted;                      /* free neighbours may not have coalesced, for their uses */
 } clpi_segments;
 
-/* All zeros are no segments. */
+/* Frees all records. A struct of all zeros is valid and has no segments. */
 void clpi_segments_end(clpi_segments *segments);
 
-/* Whether so many ranges can be made. */
+/* Whether `spares` ranges can be made. */
 #define clpi_segments_have_spares(segments, spares)                                                \
   ((segments)->spare_count >= 2 * (segments)->coming + (segments)->kept + (spares))
 
-/* Makes records for so many ranges. False: no host memory. */
+/* Makes records for `spares` ranges. False: no host memory. */
 bool clpi_segments_reserve(clpi_segments *segments, size_t spares);
 
-/* Makes records for a segment to come: it is added, or `coming` decremented. False: as above. */
+/* Reserves records for a segment to come: the caller adds it, or decrements `coming`. False: no
+ * host memory. */
 bool clpi_segments_await(clpi_segments *segments);
 
-/* Adds a segment that was to come: a new one without a range, or one that was removed. */
+/* Adds a segment that clpi_segments_await reserved: a new one without a range, or a removed one. */
 void clpi_segments_add(clpi_segments *segments, clpi_segment *segment);
 
 /* Whether a segment has no block, and is one range. */
@@ -158,32 +159,32 @@ static inline bool clpi_segment_is_whole(const clpi_segment *segment)
   return !segment->block_count && segment->first->bytes == segment->bytes;
 }
 
-/* Removes a whole segment, which may be added again or ended. It keeps its range. */
+/* Removes a segment of one range. It keeps the range, and may be added again or ended. */
 void clpi_segments_remove(clpi_segments *segments, clpi_segment *segment);
 
-/* A removed segment does not come again. */
+/* Ends a removed segment. */
 void clpi_segments_end_removed(clpi_segments *segments, clpi_segment *segment);
 
-/* The first free range of at least `bytes` in a segment with blocks; or the next one after
+/* Returns the first free range of at least `bytes` in a segment with blocks, or the next one after
  * `before`. NULL: there is none. */
 clpi_range *clpi_segments_fit(const clpi_segments *segments, const clpi_range *before,
                               size_t bytes);
 
-/* Notes how large the segment's largest free range is, after a change. */
+/* Updates the size of the segment's largest free range, after a change. */
 void clpi_segments_note_largest(clpi_segments *segments, const clpi_segment *segment);
 
-/* Makes `bytes` of a free range, from an offset in the segment on, a block without memory. There
- * are spares: one for each end that is left over. */
+/* Makes `bytes` of a free range, from an offset in the segment on, a block without memory. It uses
+ * one spare for each end that is left over; they must be there. */
 clpi_range *clpi_segments_carve(clpi_segments *segments, clpi_range *range, size_t offset,
                                 size_t bytes);
 
-/* A block can be found by its memory. */
+/* Enters a block, so that clpi_segments_find finds it by its memory. */
 void clpi_segments_enter(clpi_segments *segments, clpi_range *block);
 
-/* The block that was entered and has this memory; NULL: there is none. */
+/* Returns the entered block with this memory. NULL: there is none. */
 clpi_range *clpi_segments_find(const clpi_segments *segments, clp_memory memory);
 
-/* A block can no longer be found. */
+/* Withdraws a block: clpi_segments_find no longer finds it. */
 void clpi_segments_withdraw(clpi_segments *segments, const clpi_range *block);
 
 /* Counts a block of `bytes` that begins or ends in the segment. */
@@ -199,10 +200,10 @@ static inline void clpi_segments_count(clpi_segments *segments, clpi_segment *se
   segment->idle_since = 0;
 }
 
-/* Makes a block that cannot be found a free range, with its uses. */
+/* Makes a withdrawn block a free range, with its uses. */
 void clpi_segments_free(clpi_segments *segments, clpi_range *block);
 
-/* Drops uses that are done from all free ranges, which then coalesce. Under the streams' lock, too.
+/* Drops uses that are done from all free ranges, which then coalesce. Also under the streams' lock.
  */
 void clpi_segments_settle_locked(clpi_segments *segments);
 

@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* What a pool has for one device. */
+/* A pool's data for one device. */
 typedef struct clpi_cuda_pool_device {
   int ordinal;
   char name[24]; /* for messages */
@@ -25,14 +25,14 @@ typedef struct clpi_cuda_pool_device {
   clpi_cuda_context context; /* ctx is NULL until a call must make a context current */
 } clpi_cuda_pool_device;
 
-/* How many freed pointers are remembered, which tells a second free from a foreign pointer. */
+/* How many freed pointers a pool remembers, to distinguish a second free from a foreign pointer. */
 enum { CLPI_CUDA_FREED_KEPT = 256 };
 
 struct clp_cuda_async_pool {
   unsigned forks;           /* clpi_forks when it was made */
-  atomic_size_t references; /* the users', and one for each allocated pointer */
+  atomic_size_t references; /* the program's, and one for each allocated pointer */
   const clp_hook *trace;    /* CLPOOL_TRACE's; NULL: none */
-  bool is_of_one_handle;    /* made of one mempool, so only that one's device has any */
+  bool is_of_one_handle;    /* made with one mempool, so only its device has one */
   int device_count;
   pthread_mutex_t lock; /* guards used_bytes, live and context of the devices, and freed */
   unsigned long long freed[CLPI_CUDA_FREED_KEPT]; /* a ring of the pointers freed last */
@@ -40,17 +40,17 @@ struct clp_cuda_async_pool {
   clpi_cuda_pool_device devices[];
 };
 
-/* The device that a call is for: that of the thread's current context, or the first.
+/* Finds the device that a call is for: that of the thread's current context, or the first.
  * CLP_NOT_SUPPORTED: the pool is inherited (base/fork.h). */
 clp_status clpi_cuda_current_device(clp_cuda_async_pool *pool, clpi_cuda_pool_device **device);
 
-/* The same, for a call that needs a mempool; messages name `function`. CLP_NOT_SUPPORTED: the pool
- * has none on the device. CLP_INVALID_ARGUMENT: the pool is NULL. */
+/* The same, for a call that needs a mempool; messages name `function`. CLP_NOT_SUPPORTED: also if
+ * the pool has none on the device. CLP_INVALID_ARGUMENT: the pool is NULL. */
 clp_status clpi_cuda_current_mempool(const char *function, clp_cuda_async_pool *pool,
                                      clpi_cuda_pool_device **device);
 
-/* Makes sure that the calling thread's current context is one of the device's: if not, enters the
- * primary one. Pass `*entered`, which is NULL if nothing had to be done, to
+/* Makes sure that the calling thread's current context is one of the device's; if not, enters the
+ * primary one. Then pass `*entered`, which is NULL if the call entered none, to
  * clpi_cuda_restore_current. */
 clp_status clpi_cuda_make_current(clp_cuda_async_pool *pool, clpi_cuda_pool_device *device,
                                   const clpi_cuda_context **entered);

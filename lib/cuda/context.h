@@ -11,7 +11,7 @@ typedef struct clpi_cuda_context {
   clpi_cuda_ctx ctx; /* retained until clpi_cuda_context_release */
 } clpi_cuda_context;
 
-/* The device of that ordinal, without its context. CLP_NOT_SUPPORTED: no driver.
+/* Gives the device with this ordinal, without its context. CLP_NOT_SUPPORTED: no driver.
  * CLP_INVALID_ARGUMENT: no such device; the message says how many there are. */
 clp_status clpi_cuda_device_get(int ordinal, clpi_cuda_device *device);
 
@@ -20,7 +20,7 @@ clp_status clpi_cuda_device_get(int ordinal, clpi_cuda_device *device);
 clp_status clpi_cuda_context_retain(int ordinal, clpi_cuda_context *out);
 void clpi_cuda_context_release(clpi_cuda_context *context);
 
-/* Makes the context current for the calling thread; clpi_cuda_leave restores the one before. They
+/* Makes the context current for the calling thread; clpi_cuda_leave restores the earlier one. Calls
  * nest, up to 64 deep. CLP_BACKEND_ERROR. */
 clp_status clpi_cuda_enter(const clpi_cuda_context *context);
 void clpi_cuda_leave(void);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* CUDA's driver, loaded when it is first needed, and our own declarations of the part of its
- * interface that is used. tests/cuda/check-cuda-header.sh compares them with cuda.h if that is
- * installed. */
+/* Loads CUDA's driver when it is first needed, and declares the part of its interface that we use.
+ * tests/cuda/check-cuda-header.sh compares the declarations with cuda.h if that is installed. */
 #ifndef CLPOOL_CUDA_DRIVER_H
 #define CLPOOL_CUDA_DRIVER_H
 
@@ -164,7 +163,7 @@ typedef struct clpi_cuda_driver {
 #define CLPI_CUDA_MEMBER(name, suffix, version, parameters) clpi_cuda_result(*name) parameters;
   CLPI_CUDA_FUNCTIONS(CLPI_CUDA_MEMBER)
 #undef CLPI_CUDA_MEMBER
-  int version; /* as cuDriverGetVersion counts: 12040 is 12.4 */
+  int version; /* in the form of cuDriverGetVersion: 12040 is 12.4 */
 } clpi_cuda_driver;
 
 /* Complete once clpi_cuda_load has succeeded, and never changed after that. */

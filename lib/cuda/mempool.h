@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the calls on memory pools share. */
+/* Functions that the calls on memory pools share. */
 #ifndef CLPOOL_LIB_CUDA_MEMPOOL_H
 #define CLPOOL_LIB_CUDA_MEMPOOL_H
 
@@ -16,7 +16,7 @@ clp_status clpi_cuda_mempool_check(const char *function, clp_cuda_mempool mempoo
 /* Reports CLP_NOT_SUPPORTED: the device has no memory pools. */
 clp_status clpi_cuda_no_mempools(int device);
 
-/* As clp_cuda_mempool_default or clp_cuda_mempool_current, according to `choice`. */
+/* As clp_cuda_mempool_default or clp_cuda_mempool_current, by `choice`. */
 clp_status clpi_cuda_mempool_of(int device, clp_cuda_mempool_choice choice, clp_cuda_mempool *out);
 
 #endif

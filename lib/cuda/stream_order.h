@@ -10,7 +10,7 @@
 
 enum { CLPI_CUDA_SPARE_EVENTS = 32 };
 
-/* An allocator's `self` must begin with this, where the stream operations find it. */
+/* An allocator's `self` must begin with this, because the stream operations expect it there. */
 typedef struct clpi_cuda_stream_order {
   clpi_cuda_context context; /* retained by the owner; streams must be its own */
   pthread_mutex_t lock;      /* guards the spare events */
@@ -26,10 +26,10 @@ void clpi_cuda_stream_order_end(clpi_cuda_stream_order *order);
 /* Fills in the stream operations. */
 void clpi_cuda_stream_order_fill(clp_allocator_ops *ops);
 
-/* Checks that a stream is one of the context's, as clp_allocator_ops.stream_retain. The user must
- * keep it valid, since CUDA counts no references to streams. CLP_INVALID_ARGUMENT: NULL, no stream,
- * or one of another context. CLP_NOT_SUPPORTED: the per-thread stream, whose handle is a different
- * stream in each thread. CLP_BACKEND_ERROR. */
+/* Checks that a stream is one of the context's, as clp_allocator_ops.stream_retain. The program
+ * must keep it valid, because CUDA counts no references to streams. CLP_INVALID_ARGUMENT: NULL, not
+ * a stream, or a stream of another context. CLP_NOT_SUPPORTED: the per-thread stream, whose handle
+ * is a different stream in each thread. CLP_BACKEND_ERROR. */
 clp_status clpi_cuda_stream_check(const clpi_cuda_context *context, clp_stream stream);
 
 #endif

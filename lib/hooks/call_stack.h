@@ -24,7 +24,7 @@ typedef void clpi_stack_walker(clpi_frame_visitor *visitor, void *argument);
  * yet. It waits for no lock, unless the unwinder does, as with glibc before 2.35. */
 clpi_stack_walker clpi_walk_stack;
 
-/* The return address of the hook's callback. Must be used in the callback itself. */
+/* The return address of a hook's callback. Use it only in the callback itself. */
 #define CLPI_CALLBACK_RETURN __builtin_extract_return_addr(__builtin_return_address(0))
 
 /* A ring of the program's frames, without the library's own. Counted from the innermost, frame n is
@@ -34,10 +34,10 @@ typedef struct clpi_call_stack {
   uintptr_t recent[CLPI_RING_FRAMES];
 } clpi_call_stack;
 
-/* Fills `stack`. Frames inside of `callback_return`, the return address of the hook's callback, are
- * the callback's and left out. From there to an entry (core/base/boundary.h), and from an exit to
- * an entry, frames are the library's and left out, too. If no entry follows, they are kept: a
- * program may call a hook itself, and an exit may be called by a function that is no entry. */
+/* Fills `stack` with the calling thread's frames, and leaves out the callback's and the library's.
+ * `callback_return` is the return address of the hook's callback: frames inside it are the
+ * callback's. Frames from there to an entry (core/base/boundary.h), and from an exit to an entry,
+ * are the library's. If no entry follows, they are kept: the program may have called the hook. */
 void clpi_call_stack_capture(clpi_call_stack *stack, clpi_stack_walker *walk,
                              const void *callback_return);
 
@@ -46,7 +46,7 @@ static inline size_t clpi_call_stack_depth(const clpi_call_stack *stack)
   return stack->seen < CLPI_MOST_FRAMES ? stack->seen : CLPI_MOST_FRAMES;
 }
 
-/* Kept frame `n`; the outermost is 0. */
+/* Returns kept frame `n`; the outermost is 0. */
 static inline uintptr_t clpi_call_stack_frame(const clpi_call_stack *stack, size_t n)
 {
   return stack->recent[(stack->seen - 1 - n) % CLPI_RING_FRAMES];

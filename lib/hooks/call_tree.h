@@ -26,7 +26,7 @@ typedef struct clpi_call_node {
   uint32_t depth;            /* the root's is 0 */
   clpi_profiled_bytes bytes; /* of stacks that end here, without those of children */
   uint64_t in_use;           /* bytes of such stacks that are in use */
-  uint64_t at_peak, peak;    /* what `in_use` was when all of the tree's were `peak` */
+  uint64_t at_peak, peak;    /* its bytes in use when those of the tree were `peak` */
 } clpi_call_node;
 
 /* Nodes are numbered in the order in which they were added; the root is 0. */
@@ -42,33 +42,33 @@ typedef struct clpi_call_tree {
 bool clpi_call_tree_init(clpi_call_tree *tree);
 void clpi_call_tree_end(clpi_call_tree *tree);
 
-/* Removes all nodes but the root; the memory is kept for new ones. */
+/* Removes all nodes except the root; the memory is kept for new ones. */
 void clpi_call_tree_clear(clpi_call_tree *tree);
 
-/* Makes `copy` a read-only copy of `tree`, in which `at_peak` is right for every node. False: out
- * of host memory. */
+/* Makes `copy` a read-only copy of `tree`, in which all nodes are settled. False: out of host
+ * memory. */
 bool clpi_call_tree_copy(clpi_call_tree *copy, const clpi_call_tree *tree);
 
-/* The child of `parent` with that key; 0: none. */
+/* Returns the child of `parent` with this key; 0: none. */
 uint32_t clpi_call_tree_find(const clpi_call_tree *tree, uint32_t parent, uintptr_t key);
 
 /* Makes room for `more` nodes. False: out of host memory; the tree is unchanged. */
 bool clpi_call_tree_reserve(clpi_call_tree *tree, size_t more);
 
-/* Adds a new child and returns its number. The caller has reserved room. */
+/* Adds a child and returns its number. The caller must have reserved room. */
 uint32_t clpi_call_tree_add(clpi_call_tree *tree, uint32_t parent, uintptr_t key);
 
-/* Changes what a node has in use; `change` may be negative: it wraps. A new peak costs nothing: a
- * node saves its bytes of the peak when it changes for the first time after it. */
+/* Adds `change` to a node's bytes in use; a negative change wraps around. A new peak costs nothing:
+ * a node saves its bytes at the peak when it first changes after the peak. */
 void clpi_call_tree_use(clpi_call_tree *tree, clpi_call_node *node, uint64_t change);
 
-/* Sets `at_peak` of a node of a tree whose peak that is. */
+/* Settles a node: makes its `at_peak` correct for the tree's `peak`. */
 void clpi_call_node_settle(clpi_call_node *node, uint64_t peak);
 
-/* Adds the bytes of another node, in every view; both are settled. */
+/* Adds the bytes of another node, in every view. Both must be settled. */
 void clpi_call_node_add(clpi_call_node *sum, const clpi_call_node *more);
 
-/* The bytes of a settled node in a view. */
+/* Returns the bytes of a settled node in a view. */
 clpi_profiled_bytes clpi_call_node_bytes(const clpi_call_node *node, clp_line_profile_view view);
 
 #endif

@@ -31,11 +31,11 @@ typedef struct clpi_frame_lines {
   void *lines;     /* of clpi_line, likewise */
 } clpi_frame_lines;
 
-/* Begins a session of `symbols`. Statuses as symbols->open. */
+/* Begins a session of `symbols`. Statuses as of symbols->open. */
 clp_status clpi_frame_lines_init(clpi_frame_lines *names, const clpi_symbols *symbols);
 void clpi_frame_lines_end(clpi_frame_lines *names);
 
-/* Finds the lines of an address; they live as long as `names`. CLP_OUT_OF_HOST_MEMORY. */
+/* Finds the lines of an address; they are valid as long as `names`. CLP_OUT_OF_HOST_MEMORY. */
 clp_status clpi_frame_lines_find(clpi_frame_lines *names, uintptr_t address,
                                  const clpi_address_lines **out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A line profile: its hook, and what was recorded. */
+/* A line profile: its hook, and its records. */
 #ifndef CLPOOL_HOOKS_LINE_PROFILE_H
 #define CLPOOL_HOOKS_LINE_PROFILE_H
 
@@ -21,7 +21,7 @@ struct clp_line_profile {
 
   pthread_mutex_t lock;      /* guards the rest */
   clpi_call_tree stacks;     /* keys are addresses */
-  clpi_call_node unrecorded; /* of stacks for which host memory ran out; not of the tree */
+  clpi_call_node unrecorded; /* for stacks for which host memory ran out; not in the tree */
   clpi_map requests;         /* by thread: the node of the request that it is in */
   clpi_map nodes, sizes;     /* by the ID of a buffer in use: its node, and its bytes */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The loaded object, program or shared library, that an address is in. */
+/* Finds the loaded object of an address: the program or a shared library. */
 #ifndef CLPOOL_HOOKS_OBJECT_H
 #define CLPOOL_HOOKS_OBJECT_H
 
@@ -8,20 +8,20 @@
 #include <stdint.h>
 
 typedef struct clpi_object_range {
-  uintptr_t begin, bytes; /* 0 bytes: of no object */
+  uintptr_t begin, bytes; /* 0 bytes: no object */
 } clpi_object_range;
 
 typedef struct clpi_object_place {
-  uintptr_t offset; /* of the address in the object, as addr2line and objdump take it */
+  uintptr_t offset; /* of the address in the object, in the form of addr2line and objdump */
   clpi_object_range range;
-  char path[PATH_MAX]; /* as the dynamic linker has it, which may be relative */
+  char path[PATH_MAX]; /* from the dynamic linker; may be relative */
 } clpi_object_place;
 
-/* An address in no object, such as code generated at run time, is in "unknown", at itself as the
- * offset. */
+/* Finds the object of an address. If there is none, as for code generated at run time, the path is
+ * "unknown", and the offset is the address. */
 void clpi_object_find(uintptr_t address, clpi_object_place *place);
 
-/* The name of its file, without directories. */
+/* Returns the name of the object's file, without directories. */
 const char *clpi_object_name(const clpi_object_place *place);
 
 clpi_object_range clpi_object_range_of(uintptr_t address);

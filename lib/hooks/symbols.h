@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From an address to file, line and function. */
+/* Finds file, line and function of an address. */
 #ifndef CLPOOL_HOOKS_SYMBOLS_H
 #define CLPOOL_HOOKS_SYMBOLS_H
 
@@ -7,12 +7,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A frame. Its strings are valid during the visitor's call only. */
+/* A frame. Its strings are valid only during the visitor's call. */
 typedef struct clpi_symbol {
   const char *file;     /* as given to the compiler; NULL: unknown */
-  int line;             /* negative: `file` is all that is to be shown */
+  int line;             /* negative: show only `file` */
   const char *function; /* NULL: unknown */
-  const char *object;   /* the file that was loaded, without folders */
+  const char *object;   /* the name of the loaded file, without directories */
   uintptr_t offset;     /* of the address in the object */
 } clpi_symbol;
 
@@ -31,25 +31,25 @@ typedef struct clpi_symbols {
 
   void (*close)(void *session);
 
-  bool has_callers; /* frames without file and function are left out below those that have some */
+  bool has_callers; /* reports leave out frames without file and function below known ones */
 } clpi_symbols;
 
-/* Symbols of this process, as it is when a session begins: from the debug information in its
- * objects or, by build ID, in /usr/lib/debug. CLP_OUT_OF_HOST_MEMORY. */
+/* The symbols of this process when a session begins, from the debug information in its objects or,
+ * by build ID, in /usr/lib/debug. CLP_OUT_OF_HOST_MEMORY. */
 extern const clpi_symbols clpi_process_symbols;
 
 /* --- debug information: from libdw, or none if the library is built without it --- */
 
 typedef struct clpi_debug_info clpi_debug_info;
 
-/* Begins a session about the objects of this process or, if `file` is not NULL, about a file: then
- * addresses are offsets in it. `*out` is NULL if there is no debug information; the functions below
+/* Begins a session for the objects of this process or, if `file` is not NULL, for a file, in which
+ * addresses are offsets. `*out` is NULL if there is no debug information; the functions below
  * accept that. CLP_OUT_OF_HOST_MEMORY. */
 clp_status clpi_debug_info_open(const char *file, clpi_debug_info **out);
 void clpi_debug_info_close(clpi_debug_info *info);
 
-/* Shows the frames of an address, outermost first: `plain`, with what is known filled in.
- * CLP_OUT_OF_HOST_MEMORY: after that, `info` only shows `plain`. */
+/* Shows the frames of an address, outermost first: `plain`, with file, line and function if they
+ * are known. CLP_OUT_OF_HOST_MEMORY: from then on, `info` only shows `plain`. */
 clp_status clpi_debug_info_show(clpi_debug_info *info, uintptr_t address, const clpi_symbol *plain,
                                 clpi_symbol_visitor *visitor, void *argument);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* NVIDIA's driver (580) sometimes crashes when several threads create, migrate and release buffers
- * at once, which OpenCL allows. So here one thread does so at a time. The driver is no faster with
- * several. */
+/* The lock around calls that make or free device memory. NVIDIA's driver (580) sometimes crashes
+ * when several threads create, migrate and release buffers at once, although OpenCL allows it. The
+ * driver is not faster with several threads. */
 #ifndef CLPOOL_OPENCL_DRIVER_LOCK_H
 #define CLPOOL_OPENCL_DRIVER_LOCK_H
 
 #include <pthread.h>
 
-/* Held around every call that makes or frees device memory. Recursive. */
+/* Recursive. */
 extern pthread_mutex_t clpi_cl_driver_lock;
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* OpenCL's loader, loaded when it is first needed, so that the library also works on machines that
- * have none. Every public function that may be the first to call OpenCL calls clpi_cl_load. */
+/* Loads OpenCL's loader when it is first needed, so that the library also works on machines without
+ * one. Every public function that may be the first to call OpenCL calls clpi_cl_load. */
 #ifndef CLPOOL_OPENCL_LOADER_H
 #define CLPOOL_OPENCL_LOADER_H
 
 #include <CL/cl.h>
 #include <clpool/status.h>
 
-/* The one list of functions. OpenCL 1.0 to 2.0 brought them. */
+/* The one list of functions. They are from OpenCL 1.0 to 2.0. */
 #define CLPI_CL_FUNCTIONS(X)                                                                       \
   X(clCreateBuffer)                                                                                \
   X(clCreateCommandQueue)                                                                          \
@@ -41,7 +41,7 @@
   X(clSetMemObjectDestructorCallback)                                                              \
   X(clWaitForEvents)
 
-/* Some are deprecated, and are for the drivers that know nothing newer. */
+/* Some are deprecated: they are for old drivers. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
@@ -56,15 +56,15 @@ typedef struct clpi_cl_functions {
 /* Complete once clpi_cl_load has succeeded, and never changed after that. */
 extern clpi_cl_functions clpi_cl __attribute__((visibility("hidden")));
 
-/* Finds the functions: in the library that CLPOOL_OPENCL_LIBRARY names; else where the process has
- * all of them in its global scope, having linked a loader or something in front of it; else in a
- * loader that the process has loaded, which may have another name; else in libOpenCL.so.1. What is
- * loaded stays, since drivers run threads of their own. Any thread. CLP_NOT_SUPPORTED: the library
+/* Finds the functions in the first of these: the library that CLPOOL_OPENCL_LIBRARY names; the
+ * process's global scope, if it has all of them, because the program is linked with a loader; a
+ * loader that the process has loaded, under any name; libOpenCL.so.1. The library is never
+ * unloaded, because drivers have threads of their own. Any thread. CLP_NOT_SUPPORTED: the library
  * cannot be loaded, or lacks a function. The next call tries again. */
 clp_status clpi_cl_load(void);
 
-/* Uses these functions instead, all of them there; nothing is looked for. Before any other call,
- * for a copy of the library inside of a loader's layer, whose calls must not come back to it. */
+/* Uses the given functions instead, which must be complete. Call it before any other call, in a
+ * copy of the library inside a layer of the loader: its calls must not come back to the layer. */
 void clpi_cl_use(const clpi_cl_functions *given);
 
 #endif

@@ -9,7 +9,7 @@
 
 enum { CLPI_CL_WAIT_LIST_VERSION = 120 };
 
-/* An allocator's `self` must begin with this, where the stream operations find it. */
+/* An allocator's `self` must begin with this, because the stream operations expect it there. */
 typedef struct clpi_cl_queue_order {
   cl_context context;     /* borrowed; streams must be its queues */
   bool has_wait_lists;    /* every device has markers and barriers with wait lists: OpenCL 1.2 */
@@ -23,11 +23,11 @@ void clpi_cl_queue_order_fill(clp_allocator_ops *ops);
 /* Releases the queue for frees, and the context. */
 void clpi_cl_queue_order_end(clpi_cl_queue_order *order);
 
-/* Retains a queue, as clp_allocator_ops.stream_retain. CLP_INVALID_ARGUMENT: NULL, no queue, or one
- * of another context. */
+/* Retains a queue, as clp_allocator_ops.stream_retain. CLP_INVALID_ARGUMENT: NULL, not a queue, or
+ * a queue of another context. */
 clp_status clpi_cl_queue_retain(const clpi_cl_queue_order *order, cl_command_queue queue);
 
-/* Whether a queue's work may run out of order. CLP_BACKEND_ERROR: the query failed. */
+/* Finds out whether a queue's work may run out of order. CLP_BACKEND_ERROR: the query failed. */
 clp_status clpi_cl_queue_is_out_of_order(cl_command_queue queue, bool *out);
 
 #endif

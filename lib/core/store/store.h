@@ -176,7 +176,7 @@ static inline void clpi_lane_push(clpi_slot *slot, clp_buffer *newest, clp_buffe
   clpi_slot_count_held(slot, 1);
 }
 
-/* Puts a block into the lane of its uses: on top, or if the newest block is newer, at the bottom. */
+/* Puts a block into the lane of its uses: on top, or if it is older, at the bottom. */
 void clpi_lane_insert(clpi_slot *slot, clp_buffer *block, const clpi_stream *home);
 
 /* Takes a block off its lane. `newest` is the lane's newest block. */
