@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The bytes of a context, and what bounds them. Any thread. */
+/* The bytes of a context, and their bounds. Any thread. */
 #ifndef CLPOOL_LAYER_ACCOUNT_H
 #define CLPOOL_LAYER_ACCOUNT_H
 
@@ -8,41 +8,41 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* On a line of its own: all threads change it with each object. */
+/* On cache lines of its own: all threads change it with each object. */
 typedef struct clpi_account {
-  alignas(64) atomic_size_t live_bytes; /* of the program's objects, as asked for */
+  alignas(64) atomic_size_t live_bytes; /* of the program's objects, as requested */
   atomic_size_t active_bytes;           /* of their blocks */
-  atomic_size_t taken_bytes;            /* of all blocks, those that are held, too */
+  atomic_size_t taken_bytes;            /* of all blocks, including held ones */
   atomic_size_t peak_live_bytes, peak_taken_bytes;
   atomic_size_t served[2];            /* buffers and images that the program got */
-  alignas(64) atomic_size_t fresh[2]; /* and how many were of new memory */
-  size_t limit_bytes, hold_bytes;     /* SIZE_MAX: none was given */
+  alignas(64) atomic_size_t fresh[2]; /* how many of them were new memory */
+  size_t limit_bytes, hold_bytes;     /* SIZE_MAX: not set */
   size_t spare_bytes;                 /* a part of the device's memory */
 } clpi_account;
 
-/* Sets the bounds, for a device with so much memory. */
+/* Sets the bounds, for a device with `device_bytes` of memory. */
 void clpi_account_begin(clpi_account *account, size_t device_bytes);
 
-/* The thread makes a block though it passes the bound, but not the limit. */
+/* Whether the thread may make a block that passes the bound, but not the limit. */
 extern _Thread_local bool clpi_account_passes_bound;
 
-/* A new block is to be made. False: there would be more than the limit, or with held blocks more
- * than the bound, and nothing is noted. */
+/* Counts a new block before it is made. False: it would pass the limit, or together with held
+ * blocks the bound, and is not counted. */
 bool clpi_account_take(clpi_account *account, size_t bytes);
 
-/* It has been made. */
+/* Updates the peaks after the block was made. */
 void clpi_account_note_peak(clpi_account *account);
 
-/* It has gone, or was not made. */
+/* Uncounts a block that has gone or was not made. */
 void clpi_account_give(clpi_account *account, size_t bytes);
 
-/* The program has an object of `bytes`, in a block of `block_bytes`; and has released it. */
+/* Count that the program gets, or releases, an object of `bytes` in a block of `block_bytes`. */
 void clpi_account_add(clpi_account *account, size_t bytes, size_t block_bytes);
 void clpi_account_drop(clpi_account *account, size_t bytes, size_t block_bytes);
 
-/* How many bytes of held blocks are too many. Without options, a context may take what the program
- * ever had at once, and a quarter of that and 16 MiB more, but no more than 1/32 of the device's
- * memory. */
+/* Returns how many bytes of held blocks must go back. Without options, a context may take the
+ * program's peak use and in addition a quarter of that plus 16 MiB, but in addition at most 1/32 of
+ * the device's memory. */
 size_t clpi_account_excess(const clpi_account *account);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Pooled buffers and images. The program's cl_mem is the pool's block itself, of which the driver
- * sees one reference: those of the program are counted here, and one for each part of it, a
- * sub-buffer or an image over it, which are the driver's objects. Once all are gone the block is
- * the pool's, and its handle is none of the program's until it is handed out again. Any thread. */
+/* Pooled buffers and images. The program's cl_mem is the pool's block itself. The driver sees one
+ * reference to it. The layer counts the program's references, and one for each part: a sub-buffer
+ * or an image over it, which is an object of the driver. When all are gone, the block is the
+ * pool's, and the program must not use its handle until it is handed out again. Any thread. */
 #ifndef CLPOOL_LAYER_BUFFER_H
 #define CLPOOL_LAYER_BUFFER_H
 
 #include "context.h"
 #include "mem.h"
 
-/* A block of the context's pool. NULL: there is none, and `*code` is CL_SUCCESS where the driver is
- * to be asked, or else what the program is told, since there is a limit. */
+/* Return a block of the context's pool. NULL: there is none. If `*code` is then CL_SUCCESS, ask the
+ * driver; otherwise return it to the program, because of a limit. */
 cl_mem clpi_buffer_create(clpi_context *context, cl_mem_flags flags, size_t bytes, cl_int *code);
 cl_mem clpi_image_create(clpi_context *context, const clpi_kind_key *key, cl_int *code);
 
@@ -18,17 +18,17 @@ cl_mem clpi_image_create(clpi_context *context, const clpi_kind_key *key, cl_int
 cl_int clpi_mem_retain(clpi_mem *mem);
 cl_int clpi_mem_release(clpi_mem *mem);
 
-/* What the driver alone would count: the program's references, and its own. */
+/* Returns the count that the driver would return without the layer. */
 cl_uint clpi_mem_references(const clpi_mem *mem);
 
-/* The program maps it. */
+/* Notes that the program maps an object. */
 void clpi_mem_map(cl_mem handle);
 
-/* The driver has made a part of an object, or of a part, that begins at this byte. */
+/* Notes a part that the driver has made of an object, or of a part, from byte `origin` on. */
 void clpi_mem_add_part(clpi_mem *of, cl_mem part, size_t origin);
 
-/* How far a range that ends at this byte must move to end beyond the block. 0: it ends within the
- * buffer, or is beyond the block already. */
+/* Returns how far a range that ends at byte `end` must move to end beyond the block. 0: it ends
+ * within the buffer, or is beyond the block already. */
 size_t clpi_mem_shift(cl_mem handle, size_t end);
 
 #endif

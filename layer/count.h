@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What is counted for the report. Any thread. */
+/* Counts for the report. Any thread. */
 #ifndef CLPOOL_LAYER_COUNT_H
 #define CLPOOL_LAYER_COUNT_H
 
 #include <stdbool.h>
 
-/* Why an object was not pooled: the name, and what the report calls it. */
+/* Why an object was not pooled: the name, and its text in the report. */
 #define CLPI_REASONS(X)                                                                            \
   X(HOST_POINTER, "host pointer")                                                                  \
   X(PROPERTIES, "properties")                                                                      \
@@ -24,7 +24,7 @@ typedef enum clpi_reason {
   CLPI_POOLED = CLPI_REASON_COUNT /* no reason: it is pooled */
 } clpi_reason;
 
-/* The driver has made an object that is not pooled. */
+/* Counts an object that the driver has made and that is not pooled. */
 void clpi_count_other(bool is_image, clpi_reason why);
 
 /* Writes the report. */

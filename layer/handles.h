@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known about OpenCL's objects, by their handles. A look takes no lock: each call of the
- * program's that names an object begins with one. Any thread. */
+/* A map from handles of OpenCL's objects to the layer's data. A search takes no lock, because each
+ * call of the program that names an object begins with one. Any thread. */
 #ifndef CLPOOL_LAYER_HANDLES_H
 #define CLPOOL_LAYER_HANDLES_H
 
@@ -19,14 +19,14 @@ typedef struct clpi_handles {
     PTHREAD_MUTEX_INITIALIZER, NULL                                                                \
   }
 
-/* What was put under the handle; NULL: nothing. A program that looks for an object while another of
- * its threads ends it may get either. */
+/* Returns the value of a handle. NULL: there is none. If another thread removes the handle
+ * meanwhile, it returns either. */
 void *clpi_handles_find(clpi_handles *handles, const void *handle);
 
-/* The handle must not be there. False: no host memory. */
+/* Adds a handle, which must not be in the map. False: no host memory. */
 bool clpi_handles_put(clpi_handles *handles, const void *handle, void *value);
 
-/* Removes a handle. Returns what was there, or NULL. */
+/* Removes a handle. Returns its value, or NULL. */
 void *clpi_handles_take(clpi_handles *handles, const void *handle);
 
 #endif

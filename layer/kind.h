@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Kinds of memory objects: those of a kind may use each other's memory. Buffers of a kind have the
- * same flags and rounded size, images the same flags, format and extent.
+/* Kinds of memory objects: objects of one kind may use each other's memory. Buffers of a kind have
+ * the same flags and rounded size, images the same flags, format and extent.
  *
- * A context has one pool for all kinds. Where the pool has a size, the layer has the number of a
- * kind. Numbers are all of CLPI_KIND_BITS + 1 bits: so each is a bin of its own, all bins are near
- * each other, and no block counts for more than twice another. */
+ * A context has one pool for all kinds. The pool gets the number of a kind in place of a size. All
+ * numbers have CLPI_KIND_BITS + 1 bits. So each is a bin of its own, all bins are near each other,
+ * and no block counts for more than twice another. */
 #ifndef CLPOOL_LAYER_KIND_H
 #define CLPOOL_LAYER_KIND_H
 
@@ -13,9 +13,9 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* Compared byte by byte: no padding, and zero what does not matter. */
+/* Keys are compared byte by byte: no padding, and members that do not matter are zero. */
 typedef struct clpi_kind_key {
-  uint64_t type; /* CL_MEM_OBJECT_BUFFER, or that of an image */
+  uint64_t type; /* CL_MEM_OBJECT_BUFFER, or an image's type */
   cl_mem_flags flags;
   cl_image_format format;
   uint64_t width, height, depth, layers; /* a buffer's bytes are its width */
@@ -23,8 +23,8 @@ typedef struct clpi_kind_key {
 
 typedef struct clpi_kind {
   clpi_kind_key key;
-  atomic_size_t bytes; /* that one takes of the device; 0: not known before the first image */
-  uint32_t number;     /* from CLPI_KINDS */
+  atomic_size_t bytes; /* of one object in the device; 0: not known before the first image */
+  uint32_t number;     /* from CLPI_KINDS on */
   uint32_t next;       /* of the same hash; 0: none */
 } clpi_kind;
 
@@ -42,11 +42,11 @@ typedef struct clpi_kinds {
   _Atomic uint32_t count; /* changes under the lock that clpi_kind_get is given */
 } clpi_kinds;
 
-/* The kind with this key. NULL: it would be new, and there are too many or no host memory. Takes
- * the lock for a new one alone. */
+/* Finds or adds the kind with this key. NULL: it would be new, and there are too many or no host
+ * memory. Takes the lock only to add one. */
 clpi_kind *clpi_kind_get(clpi_kinds *kinds, const clpi_kind_key *key, pthread_mutex_t *lock);
 
-/* The kind with this number, which is there. */
+/* Returns the kind with this number, which must exist. */
 clpi_kind *clpi_kind_at(const clpi_kinds *kinds, uint32_t number);
 
 void clpi_kinds_end(clpi_kinds *kinds);

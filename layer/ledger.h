@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What memory the program holds, by its references, and the rows about it: an allocation once it
- * has succeeded, a free before the driver learns of the last release. So where several threads
- * allocate, too, memory is free in the trace before it is allocated again.
+/* The memory that the program holds, with its references, and the rows about it. A row of an
+ * allocation is written after it has succeeded, a row of a free before the driver gets the last
+ * release. So in the trace, memory is always freed before another thread allocates it again.
  *
- * Memory is known by its handle, or the pointer of shared virtual memory. Parts of other memory,
- * such as sub-buffers, have no rows: they keep the whole, as they do for the driver. What the
- * ledger has not seen made, it ignores. Any thread. */
+ * The ledger identifies memory by its handle, or the pointer of shared virtual memory. Parts of
+ * other memory, such as sub-buffers, have no rows; they keep the whole memory, as in the driver.
+ * The ledger ignores memory whose creation it has not seen. Any thread. */
 #ifndef CLPOOL_LAYER_LEDGER_H
 #define CLPOOL_LAYER_LEDGER_H
 
@@ -13,27 +13,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* False, after a complaint: there is nothing to write to. */
+/* Begins a recording. False, after a message: there is no file to write to. */
 bool clpi_ledger_begin(void);
 
-/* A context was made; one that had the same handle is gone. Contexts are numbered as they come. */
+/* Adds a new context; an earlier one with the same handle is gone. Contexts are numbered in their
+ * order. */
 void clpi_ledger_add_context(const void *context);
 
-/* A queue was made. The rows of a context that has one queue have it as their stream. */
+/* Adds a new queue. If a context has one queue, that is the stream of the context's rows. */
 void clpi_ledger_add_queue(const void *context, const void *queue);
 
-/* Memory was made, for which the program has one reference. `kind` is as in a row, and lives for
- * ever. */
+/* Adds new memory, to which the program has one reference. `kind` is as in a row, and always
+ * valid. */
 void clpi_ledger_add(const void *context, const void *memory, size_t bytes, const char *kind,
                      uint64_t flags);
 void clpi_ledger_add_part(const void *memory, const void *whole);
 
-/* Memory was refused. */
+/* Notes that memory was refused. */
 void clpi_ledger_refuse(const void *context, size_t bytes, const char *kind, uint64_t flags);
 
 void clpi_ledger_retain(const void *memory);
 
-/* `queue` is what the free is in order with, or NULL: that of the context, if it has one. */
+/* Drops a reference. `queue` is the queue that orders the free; NULL: the context's, if it has one.
+ */
 void clpi_ledger_release(const void *memory, const void *queue);
 
 #endif

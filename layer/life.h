@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The ends of contexts and of pooling, which concern their queues and order, too. Any thread. */
+/* Ending contexts, and ending all pooling. Any thread. */
 #ifndef CLPOOL_LAYER_LIFE_H
 #define CLPOOL_LAYER_LIFE_H
 
-/* Ends closed contexts that have no users. Under no lock, and outside of the pools. */
+/* Ends closed contexts that have no users. Under no lock, and outside the pools. */
 void clpi_contexts_sweep(void);
 
-/* From now on nothing is pooled, since the program may do what the layer cannot see. */
+/* Ends all pooling, because the program may from now on do work that the layer cannot see. */
 void clpi_contexts_stop(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory objects that the layer knows: blocks of pools, and what is part of one. */
+/* The memory objects that the layer knows: blocks of pools, and parts of blocks. */
 #ifndef CLPOOL_LAYER_MEM_H
 #define CLPOOL_LAYER_MEM_H
 
@@ -11,30 +11,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* On lines of its own: threads change the references of theirs. */
+/* On cache lines of its own: threads change the references of their objects. */
 typedef struct clpi_mem {
   alignas(64) cl_mem handle;
-  atomic_size_t references; /* the program's; 0: it is the pool's */
-  struct clpi_mem *whole;   /* what it is part of; NULL: it is a block */
-  size_t origin;            /* of a part in the whole, bytes */
-  atomic_size_t parts;      /* of the references */
+  atomic_size_t references; /* the program's, and parts; 0: it is the pool's */
+  struct clpi_mem *whole;   /* the block that it is a part of; NULL: it is a block */
+  size_t origin;            /* of a part in the block, bytes */
+  atomic_size_t parts;      /* how many of the references are parts */
   atomic_bool was_mapped;   /* since it was handed out; parts have it, too */
   atomic_bool is_watched;   /* the driver has destructor callbacks for it, or a mapped part */
-  /* Of blocks alone: */
+  /* Only of blocks: */
   clp_buffer *buffer;
   struct clpi_context *context;
   const struct clpi_kind *kind;
-  size_t bytes;  /* as asked for; an image's own */
+  size_t bytes;  /* as requested; an image's own */
   uint64_t born; /* clpi_order_allocate */
 } clpi_mem;
 
-/* NULL: the driver knows all about it. Any thread, as all of these. */
+/* Returns the object of a handle. NULL: only the driver knows it. Any thread may call all these
+ * functions. */
 clpi_mem *clpi_mem_find(cl_mem handle);
 
-/* A new one, of zeros, whose handle is not known yet. NULL: no host memory. */
+/* Adds an object of zeros for a new handle. NULL: no host memory. */
 clpi_mem *clpi_mem_add(cl_mem handle);
 
-/* Forgets one, if it is known. The caller frees it. */
+/* Removes an object, if it is known. The caller frees it. */
 clpi_mem *clpi_mem_take(cl_mem handle);
 
 #endif

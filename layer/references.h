@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The program's references to an object, of which the driver sees one. Any thread. */
+/* Counting the program's references to an object; the driver sees one. Any thread. */
 #ifndef CLPOOL_LAYER_REFERENCES_H
 #define CLPOOL_LAYER_REFERENCES_H
 
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* False: there are none any more, and none is added. */
+/* Adds a reference, unless there are none any more. False: there are none. */
 static inline bool clpi_references_add(atomic_size_t *references)
 {
   size_t count = atomic_load_explicit(references, memory_order_relaxed);
@@ -19,7 +19,8 @@ static inline bool clpi_references_add(atomic_size_t *references)
   return true;
 }
 
-/* How many there were. What threads did before is seen by the one that drops the last. */
+/* Drops a reference. Returns how many there were. The thread that drops the last one sees what
+ * other threads did before they dropped theirs. */
 static inline size_t clpi_references_drop(atomic_size_t *references)
 {
   size_t count = atomic_load_explicit(references, memory_order_relaxed);

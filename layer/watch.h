@@ -16,10 +16,10 @@ typedef struct clpi_request {
   const cl_image_format *format;
   const cl_image_desc *desc; /* of any image; only what the call sets */
   void *host;
-  cl_mem (*make)(const struct clpi_request *request, cl_int *code); /* the target's way */
+  cl_mem (*make)(const struct clpi_request *request, cl_int *code); /* calls the target */
 } clpi_request;
 
-/* What a layer does. */
+/* A layer's functions for these calls. */
 typedef struct clpi_watcher {
   void (*context)(cl_context made);
   void (*queue)(cl_context of, cl_command_queue made);
