@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Figures that a command has found, said once: each has a key in JSON and a title for people. */
+/* The figures of a command: each has a key in JSON and a title for people. */
 #ifndef CLPOOL_TOOLS_FIGURES_H
 #define CLPOOL_TOOLS_FIGURES_H
 
@@ -9,14 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A quantity as it is shown, by value. */
+/* A quantity as text, by value. */
 typedef struct clpi_shown {
   char text[48];
 } clpi_shown;
 
 typedef enum clpi_figure_kind {
   CLPI_COUNT,
-  CLPI_SOME,  /* a count; 0 is in no JSON */
+  CLPI_SOME,  /* a count; JSON leaves 0 out */
   CLPI_EVENT, /* a number; 0 is null in JSON */
   CLPI_ID,    /* a number that counts nothing */
   CLPI_BYTES,
@@ -30,10 +30,10 @@ typedef enum clpi_figure_kind {
   CLPI_LINES    /* several texts, NULL at their end; none: unknown */
 } clpi_figure_kind;
 
-/* Kinds up to CLPI_ELAPSED have a count, CLPI_RATIO to CLPI_PART a ratio, the others their own. */
+/* Kinds up to CLPI_ELAPSED use `count`, CLPI_RATIO to CLPI_PART `ratio`, the others their own. */
 typedef struct clpi_figure {
-  const char *key;   /* in JSON; those of clpool replay mean the same. NULL: in no JSON */
-  const char *title; /* for people; NULL: not for them */
+  const char *key;   /* in JSON, the same as clpool replay's. NULL: not in JSON */
+  const char *title; /* for people; NULL: not shown */
   clpi_figure_kind kind;
   union {
     uint64_t count;
@@ -43,13 +43,13 @@ typedef struct clpi_figure {
   } value;
 } clpi_figure;
 
-/* Writes figures as members of the object that is being written. */
+/* Writes figures as members of the current object. */
 void clpi_write_figures(clpi_json *json, const clpi_figure *figures, size_t count);
 
-/* Not of texts, lines and bars. */
+/* Shows a figure, except words, lines and parts. */
 clpi_shown clpi_show_figure(const clpi_figure *figure);
 
-/* The ratio, or the count. */
+/* Returns the ratio, or the count. */
 double clpi_figure_value(const clpi_figure *figure);
 
 clpi_shown clpi_show_bytes(uint64_t bytes);               /* "512 bytes", "1.50 MiB" */

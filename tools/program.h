@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the commands of the program share: exit codes, errors, and the end of the output. */
+/* Functions that the commands share: exit codes, errors, and the end of the output. */
 #ifndef CLPOOL_TOOLS_PROGRAM_H
 #define CLPOOL_TOOLS_PROGRAM_H
 
@@ -16,7 +16,7 @@ enum {
   CLPI_EXIT_MISUSE = 2  /* wrong use, or input that cannot be read */
 };
 
-/* The commands, a bit each. */
+/* The commands, one bit each. */
 enum {
   CLPI_INFO = 1 << 0,
   CLPI_RECORD = 1 << 1,
@@ -27,12 +27,12 @@ enum {
   CLPI_REPORT = 1 << 6
 };
 
-/* What a command takes besides options. */
+/* The operands of a command. */
 typedef enum clpi_operands {
   CLPI_NO_OPERANDS,
   CLPI_ONE_TRACE,
   CLPI_TRACES,
-  CLPI_PROGRAM /* and its arguments: options end there */
+  CLPI_PROGRAM /* and its arguments; options end before it */
 } clpi_operands;
 
 struct clpi_arguments; /* options.h */
@@ -42,7 +42,7 @@ typedef struct clpi_command {
   const char *name;
   clpi_operands operands;
   const char *summary; /* one line of `clpool --help` */
-  /* Of `clpool COMMAND --help`: the first line, what it does, and lines to try. */
+  /* For `clpool COMMAND --help`: the first line, what it does, and examples. */
   const char *usage, *about, *examples;
   int (*run)(struct clpi_arguments *arguments); /* returns an exit code */
 } clpi_command;
@@ -55,42 +55,42 @@ extern const clpi_command clpi_replay_command;
 extern const clpi_command clpi_report_command;
 extern const clpi_command clpi_tune_command;
 
-/* All of them, in the order of `clpool --help`; the last is NULL. */
+/* All commands, in the order of `clpool --help`; the last is NULL. */
 extern const clpi_command *const clpi_commands[];
 
 const clpi_command *clpi_find_command(const char *name); /* NULL: there is none */
 
-/* What stands before each error from now on, such as "clpool replay". Borrowed for ever. */
+/* Sets the text before each error, such as "clpool replay". Borrowed; it must stay valid. */
 void clpi_set_program_name(const char *name);
 
-/* Writes one line to standard error, whatever the arguments contain. Returns CLPI_EXIT_FAILED. */
+/* Writes a message of one line to standard error. Returns CLPI_EXIT_FAILED. */
 int clpi_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Complains, and is CLPI_EXIT_MISUSE. */
+/* Writes a message, and returns CLPI_EXIT_MISUSE. */
 #define clpi_misuse(...) (clpi_complain(__VA_ARGS__), CLPI_EXIT_MISUSE)
 
-/* From now on the library's warnings and errors are complained about. */
+/* Makes the library's warnings and errors appear as messages from now on. */
 void clpi_show_remarks(void);
 
-/* Complains with the library's last error; returns the exit code for the status. */
+/* Writes the library's last error as a message. Returns the exit code for the status. */
 int clpi_failed(clp_status status);
 
-/* Closes what was written to. Returns errno, of this or of an earlier write, or 0. */
+/* Closes a written file. Returns errno, of this or an earlier write, or 0. */
 int clpi_close(FILE *stream);
 
-/* Flushes standard output. `code`, or CLPI_EXIT_FAILED with a complaint if something could not be
- * written. */
+/* Flushes standard output. Returns `code`, or CLPI_EXIT_FAILED with a message if something could
+ * not be written. */
 int clpi_finish_output(int code);
 
 /* --- traces --- */
 
-/* Opens a trace, "-" for standard input. Returns an exit code, with a complaint if it is not 0. */
+/* Opens a trace, "-" for standard input. Returns an exit code, with a message if it is not 0. */
 int clpi_open_trace(const char *path, bool is_lenient, trace_reader **reader);
 
-/* Tells in a line what was left out of a trace that was read. */
+/* Writes a line about the rows that were left out of a trace that was read. */
 void clpi_tell_left_out(trace_reader *reader);
 
-/* Complains that the trace has no allocation to `command`, such as "tune". Returns an exit code. */
+/* Writes a message: the trace has no allocation to `command`, such as "tune". An exit code. */
 int clpi_nothing_to(const char *command, const trace_reader *reader);
 
 #endif

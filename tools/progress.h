@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A progress bar on standard error, for runs that take long and are watched. */
+/* A progress bar on standard error, for long runs on a terminal. */
 #ifndef CLPOOL_TOOLS_PROGRESS_H
 #define CLPOOL_TOOLS_PROGRESS_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 typedef struct clpi_progress {
-  const char *label; /* what is going on, borrowed */
+  const char *label; /* the current activity, borrowed */
   bool is_watched;   /* standard error is a terminal */
   bool is_shown;
   uint64_t next_draw; /* nanoseconds, when the bar may be drawn next */
@@ -15,8 +15,7 @@ typedef struct clpi_progress {
 
 clpi_progress clpi_progress_begin(const char *label);
 
-/* Draws the bar, a clpi_progress, if it is time to. `total` 0: unknown, then `operations` are told.
- */
+/* Draws the bar, a clpi_progress, if it is due. `total` 0: unknown; it then shows `operations`. */
 void clpi_progress_update(void *bar, uint64_t done, uint64_t total, uint64_t operations);
 
 /* Clears the bar. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a replay came to, for people and as JSON. */
+/* The result of a replay, for people and as JSON. */
 #ifndef CLPOOL_TOOLS_REPLAY_REPORT_H
 #define CLPOOL_TOOLS_REPLAY_REPORT_H
 
@@ -10,15 +10,15 @@ typedef struct clpi_replay_report {
   const clpi_arguments *arguments;
   const char *allocator;
   const char *device_name;        /* "": none */
-  uint64_t peak_reserved_bytes;   /* by the driver's memory pool beneath; 0: none, or not known */
-  trace_replay_result results[2]; /* the second one is that of --compare */
+  uint64_t peak_reserved_bytes;   /* by the driver's memory pool; 0: none, or unknown */
+  trace_replay_result results[2]; /* the second is for --compare */
 } clpi_replay_report;
 
-/* Writes to standard output. */
+/* Write to standard output. */
 void clpi_print_replay(const clpi_replay_report *report);
 void clpi_print_replay_json(const clpi_replay_report *report);
 
-/* The figures of a replay, as members of the object that is being written. */
+/* Writes the figures of a replay as members of the current object. */
 void clpi_write_replay_figures(clpi_json *json, const trace_replay_result *result);
 
 #endif

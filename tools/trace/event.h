@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One row of an allocation trace: its fields, and how they are written. */
+/* One row of an allocation trace: its fields, and reading them. */
 #ifndef CLPOOL_TRACE_EVENT_H
 #define CLPOOL_TRACE_EVENT_H
 
@@ -9,10 +9,10 @@
 
 typedef enum trace_action { TRACE_ALLOCATE, TRACE_ALLOCATE_FAILURE, TRACE_FREE } trace_action;
 
-/* What memory a row is about. Each kind has pools of its own: memory of one kind cannot serve
+/* The kind of memory of a row. Each kind has its own pools, because memory of one kind cannot serve
  * another. */
 typedef enum trace_kind {
-  TRACE_NO_KIND, /* the trace does not tell */
+  TRACE_NO_KIND, /* the trace does not say */
   TRACE_BUFFER,
   TRACE_IMAGE,
   TRACE_SVM,
@@ -20,7 +20,7 @@ typedef enum trace_kind {
   TRACE_KINDS
 } trace_kind;
 
-/* As the trace has it; "" for none. */
+/* Returns the name of a kind in traces; "" for none. */
 const char *trace_kind_name(trace_kind kind);
 
 /* The fields. Their names are those of the columns. */
@@ -45,25 +45,25 @@ typedef struct trace_event {
   uint64_t nanoseconds; /* time of day */
   trace_action action;
   trace_kind kind;
-  uint64_t pointer; /* 0 where the allocation failed, and for no bytes */
+  uint64_t pointer; /* 0 if the allocation failed, and for 0 bytes */
   uint64_t size;    /* bytes */
   uint64_t stream;
-  uint64_t context; /* what has pools of its own: a context, or a name, or both together */
-  const char *pool; /* its name, "" for none; NULL without that column. As long as the reader */
+  uint64_t context; /* identifies its pools: by a context, a name, or both */
+  const char *pool; /* its name, "" for none; NULL: no such column. Lives as long as the reader */
   uint64_t flags;   /* of the call that made the memory */
   uint64_t stack;   /* number of the innermost frame; 0: unknown */
-  uint64_t line;    /* where the row stands in its file, from 1 */
-  size_t columns[TRACE_FIELDS + 1]; /* where each field begins in it, from 1; 0: not there */
+  uint64_t line;    /* the line of the row in its file, from 1 */
+  size_t columns[TRACE_FIELDS + 1]; /* the column in which each field begins, from 1; 0: none */
 } trace_event;
 
-/* The field of a column; TRACE_FIELDS: it is of none. */
+/* Returns the field of a column. TRACE_FIELDS: unknown. */
 trace_field trace_field_find(const char *name);
 
-/* Reads a field into `*event`; of a pool, that borrows the text. NULL, or else what was expected,
- * in words that live for ever. TRACE_FIELDS may be anything. */
+/* Reads a field into `*event`; a pool's name borrows the text. Returns NULL, or what was expected,
+ * in words that are always valid. TRACE_FIELDS accepts any text. */
 const char *trace_field_parse(trace_field field, const char *text, trace_event *event);
 
-/* Whether the `length` bytes at `text` are a number of this base, at most 16, that fits. */
+/* Reads `length` bytes as a number of this base, at most 16. False: it is none, or does not fit. */
 bool trace_read_number(const char *text, size_t length, unsigned base, uint64_t *number);
 
 #endif

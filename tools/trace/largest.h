@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The largest allocations of a trace. Programs repeat themselves, so what is alike is one group. */
+/* The largest allocations of a trace, in groups of equal ones. */
 #ifndef CLPOOL_TRACE_LARGEST_H
 #define CLPOOL_TRACE_LARGEST_H
 
@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An allocation, as far as others may be alike. */
+/* The properties in which the allocations of a group are equal. */
 typedef struct trace_large_kind {
-  size_t bytes; /* as asked for, scaled */
+  size_t bytes; /* as requested, scaled */
   uint64_t thread;
   uint64_t stream;
   trace_kind memory;
@@ -24,7 +24,7 @@ typedef struct trace_large_group {
   size_t block_bytes; /* of the first */
   uint64_t times;
   trace_moment first;
-  uint64_t most_rows; /* that one was live for */
+  uint64_t most_rows; /* the longest life of one, in rows */
   uint64_t most_nanoseconds;
   uint64_t kept; /* how many were never freed */
 } trace_large_group;
@@ -37,11 +37,11 @@ typedef struct trace_largest {
   trace_large_group groups[TRACE_LARGEST_GROUPS]; /* by descending size, then by their first */
 } trace_largest;
 
-/* An allocation succeeded. */
+/* Adds an allocation that succeeded. */
 void trace_largest_add(trace_largest *largest, const trace_large_kind *kind, size_t block_bytes,
                        trace_moment when);
 
-/* One that had been added was freed, or the trace ended before. */
+/* Ends the life of an added allocation: it was freed, or the trace ended. */
 void trace_largest_end(trace_largest *largest, const trace_large_kind *kind, trace_moment from,
                        trace_moment to, bool is_freed);
 

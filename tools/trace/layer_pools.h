@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* What the pools of `clpool run` would take for a recorded program: the layer's rules, in front of
- * a player.
+/* Simulates the pools of `clpool run` for a recorded program: the layer's rules, with a player.
  *
  * Each context has a pool. A held block serves objects of its kind: buffers of the same flags and
- * rounded size, or images of the same flags and size. Buffers of 1 MiB and more have 6 leading bits
- * at least. The pool gives the blocks back that were released first, before it would have more than
- * the most bytes that the program had at once, a quarter of that, and 16 MiB; or more than a limit.
- * Shared virtual memory and objects with a host pointer are the device's own.
+ * rounded size, or images of the same flags and size. Buffers of 1 MiB and more have at least 6
+ * leading bits. The pool gives blocks back, the first released first, before it passes its limit,
+ * or the program's peak use plus a quarter of that and 16 MiB. The device serves shared virtual
+ * memory and objects with a host pointer.
  *
- * The player's pools do not know kinds. So their sizes are in units of 1/64 byte, and a block of
- * each kind is another number of units, or bins, larger than its rounded size. */
+ * The player's pools do not know kinds. So their sizes are in units of 1/64 byte, and the blocks of
+ * each kind are larger than their rounded size by a different number of units, or bins. */
 #ifndef CLPOOL_TRACE_LAYER_POOLS_H
 #define CLPOOL_TRACE_LAYER_POOLS_H
 
 #include "trace/player.h"
 
-/* Leading bits of the player's pools, and their units in a byte. */
+/* Leading bits of the player's pools, and units in a byte. */
 enum { TRACE_LAYER_BITS = 13, TRACE_LAYER_UNITS = 64 };
 
 /* Begins as {0}. */
@@ -27,9 +26,9 @@ typedef struct trace_layer_pools {
   size_t context_count;
 } trace_layer_pools;
 
-/* Makes pools of the player, which was opened with TRACE_LAYER_BITS leading bits and the limit in
- * units, for operations with so many slots and contexts. In any case they are for
- * trace_layer_pools_end. Statuses as of trace_player_reserve. */
+/* Makes pools on a player that was opened with TRACE_LAYER_BITS leading bits and the limit in
+ * units, for operations with so many slots and contexts. Call trace_layer_pools_end in any case.
+ * Statuses as of trace_player_reserve. */
 clp_status trace_layer_pools_begin(trace_layer_pools *pools, trace_player *player,
                                    unsigned leading_bits, size_t slots, size_t contexts);
 void trace_layer_pools_end(trace_layer_pools *pools);
@@ -38,7 +37,7 @@ void trace_layer_pools_end(trace_layer_pools *pools);
 clp_status trace_layer_pools_run(trace_layer_pools *pools, const trace_operation *operations,
                                  size_t count);
 
-/* What was live has gone back by trace_player_release_live. */
+/* Forgets the live objects, after trace_player_release_live has given them back. */
 void trace_layer_pools_forget_live(trace_layer_pools *pools);
 
 #endif

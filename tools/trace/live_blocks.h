@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which blocks of a trace are live: from the recorded pointers to small, dense slot numbers. */
+/* The live blocks of a trace: maps recorded pointers to small, dense slot numbers. */
 #ifndef CLPOOL_TRACE_LIVE_BLOCKS_H
 #define CLPOOL_TRACE_LIVE_BLOCKS_H
 
@@ -14,18 +14,18 @@
 
 /* Begins as {0}. Lists of slots are linked by their numbers plus 1; 0 ends them. */
 typedef struct trace_live_blocks {
-  clpi_map by_pointer;             /* the slots of live blocks, but for null pointers */
+  clpi_map by_pointer;             /* the slots of live blocks, except null pointers */
   struct trace_live_block *blocks; /* by slot */
-  size_t slots;                    /* numbers ever given out: all are below */
+  size_t slots;                    /* all numbers so far are below */
   size_t capacity;                 /* of `blocks` */
-  size_t spare, nulls;             /* lists: slots to give out again, and live null pointers */
+  size_t spare, nulls;             /* lists: slots to use again, and live null pointers */
 } trace_live_blocks;
 
 void trace_live_blocks_end(trace_live_blocks *live);
 
 /* Adds the block of an allocate row and gives it a slot number that no other live block has. There
  * are never more numbers than blocks were live at once.
- * CLP_INVALID_ARGUMENT: its pointer is live already, said of that place in `reader`'s trace.
+ * CLP_INVALID_ARGUMENT: its pointer is live already; the message has its place in the trace.
  * CLP_OUT_OF_HOST_MEMORY. */
 clp_status trace_live_blocks_add(trace_live_blocks *live, const trace_reader *reader,
                                  const trace_event *event, size_t *slot);

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* The course of a pool's figures over a trace of any length, in bounded memory: spans of rows, each
- * with the most of every figure in it, so that no peak is lost. */
+/* A pool's figures over a trace of any length, in bounded memory: spans of rows, each with the
+ * highest value of every figure, so that no peak is lost. */
 #ifndef CLPOOL_TRACE_TIMELINE_H
 #define CLPOOL_TRACE_TIMELINE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where in a trace. */
+/* A place in a trace. */
 typedef struct trace_moment {
-  uint64_t row;         /* from 1; the header is none */
+  uint64_t row;         /* from 1; the header is not one */
   uint64_t nanoseconds; /* since the first row */
 } trace_moment;
 
-/* One row or several in succession, and what a pool has right after each. Of several rows, bytes
- * are the most. */
+/* One row, or several in succession, and a pool's figures directly after each. For several rows,
+ * bytes are the highest. */
 typedef struct trace_span {
   trace_moment first, last;
   size_t least_active_bytes;
-  size_t active_bytes;  /* as asked for */
+  size_t active_bytes;  /* as requested */
   size_t managed_bytes; /* active, padding and held */
   size_t held_bytes;
-  size_t device_bytes;            /* taken from the device: on an arena more than is managed */
+  size_t device_bytes;            /* taken from the device; on an arena more than managed */
   uint64_t hits, misses, refused; /* allocations */
 } trace_span;
 
-/* What a row has of active blocks, beyond what was asked for. */
+/* Returns a row's bytes of active blocks beyond the requested ones. */
 static inline size_t trace_span_padding_bytes(const trace_span *row)
 {
   return row->managed_bytes - row->held_bytes - row->active_bytes;
@@ -33,7 +33,7 @@ static inline size_t trace_span_padding_bytes(const trace_span *row)
 
 enum { TRACE_TIMELINE_SPANS = 16384 };
 
-/* Begins as {0}. When there are too many spans, neighbours are joined. So all but the last are of
+/* Begins as {0}. If there are too many spans, neighbours are joined. So all except the last have
  * the same number of rows, a power of two, and there are more than half of TRACE_TIMELINE_SPANS, or
  * as many as rows. */
 typedef struct trace_timeline {
@@ -45,15 +45,15 @@ typedef struct trace_timeline {
 /* Adds the next row, whose number is one more than that of the row before. */
 void trace_timeline_add(trace_timeline *timeline, const trace_span *row);
 
-/* How many rows were added. */
+/* Returns the number of added rows. */
 uint64_t trace_timeline_rows(const trace_timeline *timeline);
 
-/* The nanoseconds at a row, of those added; in between a span's ends, as if time went evenly. Row 0
- * is the beginning. */
+/* Returns the nanoseconds at an added row; inside a span by linear interpolation. Row 0 is the
+ * beginning. */
 uint64_t trace_timeline_nanoseconds(const trace_timeline *timeline, uint64_t row);
 
-/* Joins neighbours evenly, so that there are at most `most` of them: the wider spans go to
- * `*windows`, how many there are is returned. */
+/* Joins neighbours evenly to at most `most` wider spans, which it stores in `*windows`. Returns
+ * their number. */
 size_t trace_timeline_widen(const trace_timeline *timeline, size_t most, trace_span *windows);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Tries settings of a pool on traces, and chooses one. No clock: what each setting asks of the
- * device is counted, and a table of costs says how long that takes. So the same traces and costs
- * give the same figures everywhere.
+/* Tries settings of a pool on traces, and recommends one. It uses no clock: it counts each
+ * setting's calls of the device, and a table of costs says how long they take. So the same traces
+ * and costs give the same figures everywhere.
  *
- * Each setting replays a trace twice in the same pools, on a simulated device without bound. The
- * first pass warms up; a program that goes on waits as in the second. */
+ * Each setting replays a trace twice in the same pools, on an unbounded simulated device. The first
+ * pass warms the pools up; the second shows what a program that goes on takes. */
 #ifndef CLPOOL_TRACE_TUNE_H
 #define CLPOOL_TRACE_TUNE_H
 
@@ -25,17 +25,17 @@ typedef struct trace_tune_setting {
 
 enum { TRACE_TUNE_SETTINGS = 10, TRACE_TUNE_RUNS = 5 };
 
-/* Those that are worth trying: without an arena, then by slack (bench/tune_study.c); and those of
+/* The settings to try: without an arena, then by slack (bench/tune_study.c); and those of
  * `clpool run`. */
 extern const trace_tune_setting trace_tune_settings[TRACE_TUNE_SETTINGS + TRACE_TUNE_RUNS];
 
-/* What a setting comes to, on one trace or several. */
+/* The result of a setting, on one trace or several. */
 typedef struct trace_tune_outcome {
   trace_tune_setting setting;
-  /* Counts of both passes of all traces; bytes of the trace where most is taken; the time of an
+  /* Counts of both passes of all traces; bytes of the trace that takes most; the time of an
    * operation in the second pass. */
   trace_replay_result result;
-  const char *worst;                     /* that trace; NULL before the first */
+  const char *worst;                     /* the trace that takes most; NULL before the first */
   const char *refused;                   /* the trace of the first failure; NULL: none */
   double first_ns;                       /* the time of an operation in the first pass */
   double pass_ns[2], pass_operations[2]; /* of all traces */
@@ -46,24 +46,23 @@ typedef struct trace_tune_options {
   size_t limit_bytes; /* of each pool; 0: none */
 } trace_tune_options;
 
-/* Whether an arena's blocks are made by the driver, as sub-buffers are, which has a cost. Else
+/* Whether the driver makes an arena's blocks, such as sub-buffers, which takes time. Otherwise
  * leading bits do not matter on an arena. */
 bool trace_tune_has_parts(const trace_cost_table *costs);
 
-/* Tries the outcome's setting on a trace, which is called `name`, and adds what comes of it.
- * Statuses as of trace_replay. */
+/* Tries the outcome's setting on a trace, which is called `name`, and adds the result. Statuses as
+ * of trace_replay. */
 clp_status trace_tune_add(trace_tune_outcome *outcome, trace_batch_source *source, const char *name,
                           const trace_tune_options *options);
 
-/* The outcome that takes the least memory within `most_ns` an operation of the
- * quickest; of those, the one with fewer calls of the device, then without an arena, then with
- * fewer bits, then with less slack. An outcome with refused allocations is none. NULL: there is
- * none. */
+/* Returns the outcome with the least memory, of those whose operations take at most `most_ns`
+ * longer than the fastest. Ties go to fewer calls of the device, then to no arena, then to fewer
+ * bits, then to less slack. Outcomes with refused allocations do not count. NULL: there is none. */
 const trace_tune_outcome *trace_tune_recommend(const trace_tune_outcome *outcomes, size_t count,
                                                double most_ns);
 
-/* Whether another outcome is as good in memory and time and better in one of them; or equal in
- * both, and before it in the order of ties. */
+/* Whether another outcome is at least as good in memory and time, and better in one of them; or
+ * equal in both, and before it in the order of ties. */
 bool trace_tune_is_beaten(const trace_tune_outcome *outcomes, size_t count, size_t index);
 
 #endif
