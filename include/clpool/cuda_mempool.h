@@ -133,7 +133,7 @@ struct clp_cuda_mempool_usage {
 
 /** Fills `*usage` with a pool's figures, up to its struct_size. The figures count all users of the
  * pool in the process. The call reads one after another, so they may be of different moments.
- * CLP_INVALID_ARGUMENT: also a struct_size that does not reach past the first field after it.
+ * CLP_INVALID_ARGUMENT: also a struct_size that leaves out reserved_bytes.
  * CLP_NOT_SUPPORTED: also a driver before CUDA 11.3, which does not count. */
 clp_status clp_cuda_mempool_get_usage(clp_cuda_mempool mempool, clp_cuda_mempool_usage *usage);
 

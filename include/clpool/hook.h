@@ -15,8 +15,8 @@
  *   the pool's end.
  *
  * "The device" is what takes real memory. On an arena (clpool/arena.h), alloc and device_free are
- * about segments. The hooks of the pool in whose call the arena takes or returns a segment see it.
- * They do not see a reserve.
+ * about segments. If the arena takes or returns a segment in a call of a pool, that pool's hooks
+ * see it. Hooks do not see a reserve.
  *
  * Hooks do not see an allocation or release whose arguments are refused: NULL, more bytes than the
  * device's largest block, a stream that does not belong to the allocator, a second release.
@@ -36,7 +36,7 @@
 extern "C" {
 #endif
 
-/** What a hook's callback learns. Fields that do not apply are 0. */
+/** The data that a callback gets. Fields that do not apply are 0. */
 typedef struct clp_hook_event {
   clp_pool *pool;     /**< borrowed; NULL for a clp_cuda_async_pool (clpool/cuda.h) */
   int device_id;      /**< clp_allocator_ops.device_id */
@@ -58,8 +58,8 @@ typedef void (*clp_hook_callback)(const clp_hook_event *event, void *user_data);
 /** A set of callbacks with a name. It is the program's, which must keep it and its name alive and
  * unchanged while it is registered. Any callback may be NULL.
  *
- * The library calls a callback on the thread whose call it is about, without any lock of the
- * library. A callback may use any pool. No hook sees what it does there, and a failure there does
+ * The library calls a callback on the thread that made the call, without any lock of the library. A
+ * callback may use any pool. No hook sees what it does there, and a failure there does
  * not change the last error of the outer call. Hooks do see what an on_out_of_memory does. A
  * callback
  *

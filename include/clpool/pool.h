@@ -17,7 +17,7 @@
  * Waiting:
  *
  * - The pool holds a shard's lock for some tens of instructions. It holds locks for longer to look
- *   at all shards, which clp_pool_get_stats does always, and other calls now and then.
+ *   at all shards, which clp_pool_get_stats always does, and other calls sometimes.
  * - A pool that holds nothing has one lock, its arena's.
  * - The pool never holds a lock while it calls the device or the program.
  * - A thread that waits for a lock first pauses, then yields its processor, then sleeps for 50 us
@@ -66,8 +66,8 @@ enum {
 };
 
 /** Frees what the program can spare, such as buffers of this pool, and returns whether it freed
- * something. The pool calls it when the device is out of memory, or the pool's limit leaves no
- * room, and the pool itself has nothing left to free. `bytes` is the size of the requested block.
+ * something. The pool calls it when the device is out of memory or the pool's limit leaves no room,
+ * after the pool has freed what it can. `bytes` is the size of the requested block.
  *
  * If it returns true, the pool tries the request again, and if that fails, calls it again. The
  * callback may also free other libraries' memory, in pieces. The request fails after 64 calls in a
@@ -75,7 +75,7 @@ enum {
  * than it took from them.
  *
  * The pool calls it on the thread that allocates, without any lock of the library. It may use any
- * pool. Inside a pool's callback, a request to the same pool fails as if there were no callback. */
+ * pool. Inside it, requests to the same pool do not call it again. */
 typedef bool (*clp_out_of_memory_callback)(clp_pool *pool, size_t bytes, void *user_data);
 
 /** @name Not set
@@ -120,8 +120,8 @@ typedef struct clp_pool_options {
   }
 
 /** Makes an empty pool over `allocator`, which it retains. NULL options mean CLP_POOL_OPTIONS_INIT.
- * CLPOOL_ARENA=1 makes no arena over an allocator that cannot split blocks, such as an arena. Two
- * of the environment's variables are sizes:
+ * CLPOOL_ARENA=1 has no effect if the allocator cannot split blocks, such as an arena. Two of the
+ * environment's variables are sizes:
  *
  * - CLPOOL_MEMORY_LIMIT is the initial limit, such as "512M", or "40%" of the device's memory. "0"
  *   means no limit. Units are capital letters (clp_bytes_parse in clpool/bytes.h).
@@ -164,10 +164,10 @@ clp_pool *clp_pool_retain(clp_pool *pool);
  * change. NULL is a no-op. Any thread. */
 void clp_pool_release(clp_pool *pool);
 
-/** Takes a buffer of at least `bytes` from the pool. It is a held block of the same bin if there is
- * one, without a call to the device; otherwise new memory. Work that uses it must be on the
- * allocator's home stream, which may be out of order. Or the program must synchronize, as in
- * PyOpenCL.
+/** Takes a buffer of at least `bytes` from the pool. If the pool holds a block of the same bin, it
+ * hands that out without a call to the device. Otherwise it takes new memory. All work that uses
+ * the buffer must be on the allocator's home stream, which may be out of order; otherwise the
+ * program must synchronize, as in PyOpenCL.
  *
  * When the device is out of memory, the pool takes these steps, one after another, while the
  * request still fails:
@@ -231,7 +231,7 @@ bool clp_pool_try_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
  * - The work given to the first stream up to the release is done (CLP_REUSE_OPPORTUNISTIC).
  * - The pool has made the other stream wait for that work (CLP_REUSE_INTERNAL_DEPENDENCIES).
  *
- * The host never waits to hand a block on. It waits only in these cases:
+ * The host does not wait when a block passes to another stream. It waits only in these cases:
  *
  * - in clp_buffer_unbind;
  * - if the stream is a PoCL queue out of order, which cannot be made to wait: in clp_buffer_bind,
@@ -242,10 +242,11 @@ bool clp_pool_try_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
  * - on an arena whose parts are exclusive: for some milliseconds (clp_arena_options.one_thread);
  * - when memory has run out, as clp_pool_allocate says.
  *
- * A release makes no call to the backend. Only when another stream needs the block, the pool makes
- * a mark on the first stream, and asks about it or makes the other stream wait for it. The mark
- * covers all work that the first stream was given until then. So this work must not wait for later
- * work of the other stream, not even through a host that waits for that stream.
+ * A release makes no call to the backend. Only when another stream needs the block, the pool marks
+ * the first stream. It then asks whether the work before the mark is done, or makes the other
+ * stream wait for the mark. The mark covers all work that the first stream was given until then. So
+ * this work must not wait for later work of the other stream, not even through a host that waits
+ * for that stream.
  *
  * You can mix these calls with clp_pool_allocate and clp_buffer_release, which use the allocator's
  * home stream. If the allocator has no home stream:
@@ -294,7 +295,7 @@ bool clp_pool_try_allocate_on(clp_pool *pool, size_t bytes, clp_stream stream, c
 clp_status clp_pool_forget_stream(clp_pool *pool, clp_stream stream);
 
 /** Marks a stream now, behind all work that it was given. Once that work is done, the pool can
- * reuse the blocks that were released on the stream before. Without this call, the pool marks the
+ * reuse the blocks that were released there before the call. Without it, the pool marks the
  * stream only when another stream needs a block, and must then also wait for later work.
  *
  * The call changes no order and waits for nothing. It costs a marker or an event of the backend, so
@@ -426,10 +427,10 @@ typedef struct clp_pool_stats {
   size_t peak_active_bytes;         /**< likewise */
   uint64_t allocations;             /**< that succeeded: hits plus misses */
   uint64_t hits;                    /**< served without the device */
-  uint64_t misses;                  /**< served with memory new from the device */
+  uint64_t misses;                  /**< served with new memory from the device */
   uint64_t device_allocations;      /**< blocks taken from the device; on an arena segments */
-  uint64_t device_frees;            /**< likewise given back */
-  uint64_t out_of_memory_reactions; /**< requests that met a device out of memory */
+  uint64_t device_frees;            /**< blocks or segments given back to it */
+  uint64_t out_of_memory_reactions; /**< requests that found the device out of memory */
 } clp_pool_stats;
 
 /** The initial value of a clp_pool_stats: its size, and zeros. */
@@ -440,8 +441,8 @@ typedef struct clp_pool_stats {
 
 /** Fills `*stats` with the pool's figures, up to its struct_size. Fields that this version does not
  * know become zero.
- * CLP_INVALID_ARGUMENT: NULL pool or stats, a struct_size that does not reach past the first field
- *   after it, or is above 4096, which no version has. */
+ * CLP_INVALID_ARGUMENT: NULL pool or stats; a struct_size that leaves out held_blocks, or is above
+ *   4096, which no version has. */
 clp_status clp_pool_get_stats(const clp_pool *pool, clp_pool_stats *stats);
 
 /** Sets both peaks to what is managed and active now. CLP_INVALID_ARGUMENT: NULL pool. */
