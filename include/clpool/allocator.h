@@ -194,8 +194,9 @@ void clp_allocator_release(clp_allocator *allocator);
  * CLP_INVALID_ARGUMENT: NULL allocator or out, more bytes than the largest block the device allows.
  * CLP_OUT_OF_DEVICE_MEMORY: the device is out of memory. A deferred allocator may succeed, and the
  *   program then fails when it first uses the memory.
- * CLP_OUT_OF_HOST_MEMORY, CLP_BACKEND_ERROR or another status of the backend; also
- *   CLP_BACKEND_ERROR if it reports success with memory 0. */
+ * CLP_OUT_OF_HOST_MEMORY.
+ * CLP_BACKEND_ERROR or another status of the backend; CLP_BACKEND_ERROR also if it reports success
+ *   with memory 0. */
 clp_status clp_allocator_allocate(clp_allocator *allocator, size_t bytes, clp_memory *out);
 
 /** Gives memory from clp_allocator_allocate back to the device, with the same `bytes`. Memory 0 is
@@ -215,8 +216,8 @@ bool clp_allocator_is_deferred(const clp_allocator *allocator);
 /** Makes an allocator of host memory; it needs no device. Its memory is a pointer, aligned to at
  * least `alignment` bytes, a power of two; 0 means 64. Name "host". `*out` is as from
  * clp_allocator_create. Any thread.
- * CLP_INVALID_ARGUMENT: NULL out, an alignment that is not a power of two. CLP_OUT_OF_HOST_MEMORY.
- */
+ * CLP_INVALID_ARGUMENT: NULL out, an alignment that is not a power of two.
+ * CLP_OUT_OF_HOST_MEMORY. */
 clp_status clp_host_allocator_create(size_t alignment, clp_allocator **out);
 
 /** Makes an allocator of a simulated device, for replays and tests. It hands out made-up addresses
@@ -224,7 +225,8 @@ clp_status clp_host_allocator_create(size_t alignment, clp_allocator **out);
  * of memory if more than `capacity` bytes would be in use; 0 means no bound. A free of more bytes
  * than are in use fails (CLP_INVALID_ARGUMENT). Name "simulated". `*out` is as from
  * clp_allocator_create. Any thread.
- * CLP_INVALID_ARGUMENT: NULL out. CLP_OUT_OF_HOST_MEMORY. */
+ * CLP_INVALID_ARGUMENT: NULL out.
+ * CLP_OUT_OF_HOST_MEMORY. */
 clp_status clp_simulated_allocator_create(size_t capacity, clp_allocator **out);
 
 #ifdef __cplusplus

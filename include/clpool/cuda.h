@@ -248,7 +248,8 @@ clp_status clp_cuda_async_pool_free_all_blocks(clp_cuda_async_pool *pool, clp_st
 bool clp_cuda_async_pool_has_statistics(const clp_cuda_async_pool *pool);
 
 /** Gives the bytes that the current device's memory pool has taken from the device, for all its
- * users. CLP_NOT_SUPPORTED: also a driver that does not count. */
+ * users.
+ * CLP_NOT_SUPPORTED: also a driver that does not count. */
 clp_status clp_cuda_async_pool_total_bytes(clp_cuda_async_pool *pool, size_t *out);
 
 /** Gives how many of the total bytes are in use. Statuses as of clp_cuda_async_pool_total_bytes. */

@@ -70,22 +70,24 @@ clp_status clp_cuda_mempool_create(const clp_cuda_mempool_options *options, clp_
 
 /** Destroys a pool that was created or imported (cuMemPoolDestroy). Allocated memory stays valid,
  * and the rest of the pool ends when all of it has been freed. A device whose current pool it was
- * returns to its default pool. NULL is a no-op. CLP_INVALID_ARGUMENT: also a default pool. */
+ * returns to its default pool. NULL is a no-op.
+ * CLP_INVALID_ARGUMENT: also a default pool. */
 clp_status clp_cuda_mempool_destroy(clp_cuda_mempool mempool);
 
 /** Gives the default pool of a device, which all users in the process share
- * (cuDeviceGetDefaultMemPool). Borrowed, always valid. CLP_NOT_SUPPORTED: also a device without
- * memory pools. */
+ * (cuDeviceGetDefaultMemPool). Borrowed, always valid.
+ * CLP_NOT_SUPPORTED: also a device without memory pools. */
 clp_status clp_cuda_mempool_default(int device, clp_cuda_mempool *out);
 
 /** Gives the pool that cudaMallocAsync takes memory from on a device (cuDeviceGetMemPool): the
- * default one, or the one that was set. Borrowed. CLP_NOT_SUPPORTED: also a device without memory
- * pools. */
+ * default one, or the one that was set. Borrowed.
+ * CLP_NOT_SUPPORTED: also a device without memory pools. */
 clp_status clp_cuda_mempool_current(int device, clp_cuda_mempool *out);
 
 /** Makes a pool of the device's memory the device's current one, for the process
  * (cuDeviceSetMemPool). clpool itself never does this. The pool stays the caller's, who must keep
- * it alive. CLP_INVALID_ARGUMENT: also a pool of other memory, or an imported one. */
+ * it alive.
+ * CLP_INVALID_ARGUMENT: also a pool of other memory, or an imported one. */
 clp_status clp_cuda_mempool_set_current(int device, clp_cuda_mempool mempool);
 
 /** Gives unused reserved memory back to the device, until the pool has reserved at most `bytes` or
@@ -105,7 +107,8 @@ enum {
 clp_status clp_cuda_mempool_get_reuse(clp_cuda_mempool mempool, unsigned *flags);
 
 /** Sets the CLP_CUDA_REUSE_... flags of a pool to `flags`. If the driver refuses a flag, the flags
- * that come before it above are set all the same. CLP_INVALID_ARGUMENT: also unknown flags. */
+ * that come before it above are set all the same.
+ * CLP_INVALID_ARGUMENT: also unknown flags. */
 clp_status clp_cuda_mempool_set_reuse(clp_cuda_mempool mempool, unsigned flags);
 
 /** Gives the release threshold: how many bytes a pool keeps when a stream, an event or a context is
@@ -176,13 +179,14 @@ clp_status clp_cuda_mempool_get_access(clp_cuda_mempool mempool, int device,
 
 /** Exports a pool as a file descriptor (CLP_CUDA_HANDLE_POSIX_FD), which you can send over a Unix
  * socket (SCM_RIGHTS). The caller must close `*fd`, for instance after sending it; it is -1 on
- * failure. The driver chooses its close-on-exec flag. CLP_INVALID_ARGUMENT: also a pool that was
- * made without that handle type, or an imported one. */
+ * failure. The driver chooses its close-on-exec flag.
+ * CLP_INVALID_ARGUMENT: also a pool that was made without that handle type, or an imported one. */
 clp_status clp_cuda_mempool_export_fd(clp_cuda_mempool mempool, int *fd);
 
 /** Imports the pool behind a descriptor that another process exported. The descriptor stays the
  * caller's, who may close it after the call. `*out` is the caller's until clp_cuda_mempool_destroy;
- * NULL on failure. CLP_INVALID_ARGUMENT: also a descriptor that is not a pool's. */
+ * NULL on failure.
+ * CLP_INVALID_ARGUMENT: also a descriptor that is not a pool's. */
 clp_status clp_cuda_mempool_import_fd(int fd, clp_cuda_mempool *out);
 
 /** An exported pool, for processes on this and other machines (CUmemFabricHandle). Send the bytes
@@ -196,8 +200,8 @@ typedef struct clp_cuda_fabric_handle {
  */
 clp_status clp_cuda_mempool_export_fabric(clp_cuda_mempool mempool, clp_cuda_fabric_handle *out);
 
-/** Imports the pool behind a fabric handle, as clp_cuda_mempool_import_fd. CLP_NOT_SUPPORTED: also
- * if the process has no IMEX channel in common with the exporter. */
+/** Imports the pool behind a fabric handle, as clp_cuda_mempool_import_fd.
+ * CLP_NOT_SUPPORTED: also if the process has no IMEX channel in common with the exporter. */
 clp_status clp_cuda_mempool_import_fabric(const clp_cuda_fabric_handle *handle,
                                           clp_cuda_mempool *out);
 
@@ -212,8 +216,8 @@ typedef struct clp_cuda_shared_pointer {
 clp_status clp_cuda_pointer_export(unsigned long long pointer, clp_cuda_shared_pointer *out);
 
 /** Imports an allocation of the exporter, through its imported pool. `*out` is the caller's until
- * clp_cuda_pointer_free; 0 on failure. CLP_INVALID_ARGUMENT: also a pool that was not imported, or
- * an allocation of another pool. */
+ * clp_cuda_pointer_free; 0 on failure.
+ * CLP_INVALID_ARGUMENT: also a pool that was not imported, or an allocation of another pool. */
 clp_status clp_cuda_pointer_import(clp_cuda_mempool mempool, const clp_cuda_shared_pointer *shared,
                                    unsigned long long *out);
 

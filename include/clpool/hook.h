@@ -134,7 +134,8 @@ clp_status clp_pool_remove_hook(clp_pool *pool, const clp_hook *hook);
  *
  * `file` stays the caller's. `*out` is the caller's until clp_debug_print_hook_destroy; NULL on
  * failure. Any thread.
- * CLP_INVALID_ARGUMENT: NULL file or out. CLP_OUT_OF_HOST_MEMORY. */
+ * CLP_INVALID_ARGUMENT: NULL file or out.
+ * CLP_OUT_OF_HOST_MEMORY. */
 clp_status clp_debug_print_hook_create(FILE *file, clp_hook **out);
 
 /** Ends the hook, which must not be registered anywhere any more. NULL is a no-op. Any thread. */

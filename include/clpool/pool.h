@@ -377,7 +377,8 @@ clp_status clp_free_all_held(void);
  * back. When a pool makes its arena grow, the pool's limit also bounds what the arena has taken for
  * all its pools. Held blocks of the other pools are then freed, too. Any thread. @{ */
 
-/** Sets the limit in bytes; 0 for none. CLP_INVALID_ARGUMENT: NULL pool. */
+/** Sets the limit in bytes; 0 for none.
+ * CLP_INVALID_ARGUMENT: NULL pool. */
 clp_status clp_pool_set_limit(clp_pool *pool, size_t bytes);
 
 /** Sets the limit as a fraction of the device's memory, 0 to 1; 0 for none (CuPy's set_limit).
@@ -445,7 +446,8 @@ typedef struct clp_pool_stats {
  *   4096, which no version has. */
 clp_status clp_pool_get_stats(const clp_pool *pool, clp_pool_stats *stats);
 
-/** Sets both peaks to what is managed and active now. CLP_INVALID_ARGUMENT: NULL pool. */
+/** Sets both peaks to what is managed and active now.
+ * CLP_INVALID_ARGUMENT: NULL pool. */
 clp_status clp_pool_reset_peaks(clp_pool *pool);
 
 /** The figures of one bin. */

@@ -50,7 +50,8 @@ typedef enum clp_line_profile_view {
 /** Makes an empty profile. It keeps the outermost `max_depth` frames of each stack, including the
  * root; 0 means all. `*out` is the caller's until clp_line_profile_destroy; NULL on failure. Any
  * thread.
- * CLP_INVALID_ARGUMENT: NULL out. CLP_OUT_OF_HOST_MEMORY. */
+ * CLP_INVALID_ARGUMENT: NULL out.
+ * CLP_OUT_OF_HOST_MEMORY. */
 clp_status clp_line_profile_create(unsigned max_depth, clp_line_profile **out);
 
 /** Ends the profile, whose hook must not be registered anywhere any more. NULL is a no-op. Any
