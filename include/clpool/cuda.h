@@ -68,7 +68,7 @@ clp_status clp_cuda_device_supports_mempools(int device, bool *out);
 /** Which memory pool of a device to use if the program gives no handle. */
 typedef enum clp_cuda_mempool_choice {
   CLP_CUDA_MEMPOOL_DEFAULT = 0, /**< the default one */
-  CLP_CUDA_MEMPOOL_CURRENT = 1  /**< the one that cudaMallocAsync takes from at create */
+  CLP_CUDA_MEMPOOL_CURRENT = 1  /**< the current one at create, as for cudaMallocAsync */
 } clp_cuda_mempool_choice;
 
 /** How clp_cuda_async_allocator_create allocates. The defaults are zeros. */
@@ -105,7 +105,7 @@ typedef struct clp_cuda_async_options {
  *
  * - CUDA counts no references to streams. So a stream must live as long as a pool may need it. Call
  *   clp_pool_forget_stream before you destroy it (cuStreamDestroy, cudaStreamDestroy).
- * - NULL is CLP_INVALID_ARGUMENT. The default stream is CLP_CUDA_STREAM_LEGACY.
+ * - A NULL stream is CLP_INVALID_ARGUMENT. The default stream is CLP_CUDA_STREAM_LEGACY.
  * - CLP_CUDA_STREAM_PER_THREAD is CLP_NOT_SUPPORTED, because it is a different stream on each
  *   thread.
  *
@@ -116,11 +116,11 @@ typedef struct clp_cuda_async_options {
  * - The program may allocate on the captured stream. The host may then wait for the home stream.
  *   The memory is the pool's, not the graph's. Keep the buffer as long as the graph may run, and
  *   call clp_buffer_record_use for each stream that the graph runs on.
- * - The pool keeps what is released on the captured stream for that stream until the capture has
- *   ended. Calls that would free it (clp_pool_free_held, clp_pool_trim_to) return
+ * - The pool keeps blocks that are released on the captured stream for that stream, until the
+ *   capture has ended. Calls that would free them (clp_pool_free_held, clp_pool_trim_to) return
  *   CLP_NOT_SUPPORTED.
- * - A call that needs the driver returns CLP_NOT_SUPPORTED if the home stream is captured, or if it
- *   is the legacy stream and a blocking stream is captured.
+ * - A call that needs the driver returns CLP_NOT_SUPPORTED if the home stream is captured, or is
+ *   the legacy stream while a blocking stream is captured.
  * - If memory runs out, the pool waits for all work of the device's primary context
  *   (cuCtxSynchronize), which ends the captures there.
  *

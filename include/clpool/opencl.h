@@ -71,8 +71,8 @@ clp_status clp_cl_deferred_allocator_create(cl_context context, cl_mem_flags mem
  * wait.
  *
  * On PoCL's CPU devices (PoCL 1.8 and newer) such a command aborts the process if memory has run
- * out. So the allocator adds CL_MEM_ALLOC_HOST_PTR to the flags, which CL_MEM_FLAGS of its buffers
- * shows, and clCreateBuffer fails instead. Such a buffer is like memory from malloc: a limit of the
+ * out. So the allocator adds CL_MEM_ALLOC_HOST_PTR to the flags (CL_MEM_FLAGS of its buffers shows
+ * it), and clCreateBuffer fails instead. Such a buffer is like memory from malloc: a limit of the
  * address space (RLIMIT_AS) makes the allocation fail. But pages are taken at first use, and under
  * a cgroup's memory limit the system then kills the process.
  * CLP_INVALID_ARGUMENT: NULL queue or out; flags as in clp_cl_deferred_allocator_create.
