@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The allocator interface: operations checked and completed once, at create. */
+/* The allocator interface: create checks and completes the operations once. */
 #include "core/allocator/allocator.h"
 
 #include "core/base/boundary.h"
@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Defaults of the optional operations, so that no call site tests for NULL. Where streams are not
- * ordered, or blocks not split, these operations are not called. */
+/* Defaults of the optional operations, so that no call site tests for NULL. Operations that order
+ * streams or split blocks have no defaults: without them they are not called. */
 
 static void destroy_nothing(void *self)
 {

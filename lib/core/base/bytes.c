@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sizes as people write them. Not by strtod and its like, which take blanks, signs, exponents and
- * names, and for which the point is the locale's. */
+/* Reading sizes. strtod and similar functions are not suitable: they accept spaces, signs,
+ * exponents and names, and the locale changes their decimal point. */
 #include "core/base/bytes.h"
 
 #include "core/base/error.h"
@@ -18,7 +18,7 @@ typedef struct decimal {
   size_t digits;        /* how many; 0: there is no point */
 } decimal;
 
-/* The end of the number; NULL: `text` begins with none. */
+/* Returns the end of the number. NULL: `text` does not begin with one. */
 static const char *read_decimal(const char *text, decimal *number)
 {
   const char *end = text;
@@ -44,8 +44,8 @@ static uint64_t shift_in(uint64_t whole, unsigned digit, uint64_t rest)
   return whole / 10 * digit + rest / 10 + (whole % 10 * digit + rest % 10) / 10;
 }
 
-/* The number's fraction of `whole`, rounded down: exact, since rounding down after each digit comes
- * to rounding down once. */
+/* Returns the number's fraction of `whole`, rounded down. It is exact, because rounding down after
+ * each digit gives the same as rounding down once. */
 static uint64_t fraction_of(uint64_t whole, const decimal *number)
 {
   uint64_t part = 0;
@@ -115,7 +115,7 @@ clp_status clp_bytes_parse(const char *text, size_t total, size_t *bytes)
   return status;
 }
 
-/* False, and `*part` as it was: the text is no number from 0 to 1. */
+/* Reads a number from 0 to 1. False: the text is another one, and `*part` does not change. */
 static bool read_part(const char *text, double *part)
 {
   decimal number;

@@ -10,17 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A thread's last error. Static TLS is scarce, for copies of the library that plug-ins bring along:
- * the text has host memory of its own, from the thread's first error to its end. Where there is
- * none, the status' own message serves. */
+/* A thread's last error. Static TLS is scarce for copies of the library in plug-ins. So the text is
+ * in host memory, from the thread's first error to its end. If there is none, the message is the
+ * status' own. */
 static _Thread_local struct {
   clp_error error; /* message NULL: nobody has asked and there was none */
   unsigned long serial;
   char *text; /* CLPI_MESSAGE_BYTES; NULL: none */
 } last __attribute__((tls_model("initial-exec")));
 
-/* At the thread's end, and for the thread that unloads the library, which it survives. The thread
- * may have further errors. */
+/* Runs at the thread's end, and for the thread that unloads the library, which the thread survives.
+ * The thread may have further errors. */
 __attribute__((destructor)) static void free_text(void)
 {
   if (!last.text)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One lock for all libraries: each is loaded once. */
+/* One lock for all libraries, each of which is loaded once. */
 #include "core/base/loading.h"
 
 #include <pthread.h>
@@ -7,7 +7,7 @@
 
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 
-/* Whether the calling thread has `loading`. What it loads may fork: libcuda does, to run
+/* Whether the calling thread holds `loading`. The loaded library may fork: libcuda does, to run
  * nvidia-modprobe. */
 static _Thread_local bool is_loading __attribute__((tls_model("initial-exec")));
 

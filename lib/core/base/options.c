@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/param.h>
 
-/* No struct is ever so large. A size above it was never set, and not that much memory is the
- * caller's to be read or zeroed. */
+/* No struct is ever so large. A larger size was not initialized, and the library must not read or
+ * zero that many bytes of the caller's memory. */
 enum { MOST_BYTES = 4096 };
 
 static clp_status read_size(const void *of, size_t least, const char *what, size_t *size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* UTF-8 stays as it is, but for control characters. */
+/* UTF-8 stays as it is, except for control characters. */
 #include "core/base/printable.h"
 
 #include <string.h>

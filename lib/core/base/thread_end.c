@@ -17,8 +17,8 @@ static atomic_bool has_key;
 static void (*_Atomic callbacks[MOST_CALLBACKS])(void);
 static _Thread_local bool is_watched __attribute__((tls_model("initial-exec")));
 
-/* The callbacks, and destructors of other keys after this one, may still use the library; that
- * watches the thread anew. */
+/* The callbacks, and destructors of other keys after this one, may still use the library, which
+ * then watches the thread again. */
 static void end_thread(void *token)
 {
   CLPI_UNCANCELLED;

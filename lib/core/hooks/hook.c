@@ -33,8 +33,8 @@ static clp_status refuse(const char *function, const char *why)
   return clpi_error(CLP_INVALID_ARGUMENT, 0, "%s: %s", function, why);
 }
 
-/* Inside an operation, a thread may not change its own hooks, which the operation walks, nor remove
- * a pool's hook, which would wait for this very operation. */
+/* Inside an operation, a thread must not change its own hooks, because the operation follows their
+ * chain. Nor may it remove a pool's hook, because that would wait for this very operation. */
 static clp_status check_may_change(const char *function)
 {
   if (!clpi_own_hooks.scope && !clpi_own_hooks.in_callback && !clpi_own_asking)
@@ -187,7 +187,7 @@ void clpi_pool_hooks_end(clpi_pool_hooks *hooks)
   pthread_cond_destroy(&hooks->scope_left);
 }
 
-/* Under the lock, or before the pool is anybody's. */
+/* Under the lock, or before another thread knows the pool. */
 static clp_status append_to_pool(const char *function, clpi_pool_hooks *hooks,
                                  clpi_registration *made)
 {
@@ -227,8 +227,8 @@ static void wait_for_earlier_locked(clpi_pool_hooks *hooks, uint64_t serial)
     pthread_cond_wait(&hooks->scope_left, &hooks->shards->lock);
 }
 
-/* Waits twice: for the operations that see the hook, and, once it is unlinked, for those that may
- * still walk past its registration. */
+/* Waits twice: for the operations that see the hook, and after it is unlinked, for those that may
+ * still pass its registration. */
 static void end_registration_locked(clpi_pool_hooks *hooks, clpi_registration *registration)
 {
   uint64_t ends = next_serial();

@@ -84,7 +84,7 @@ static void call_hook(const clp_hook *hook, clpi_hook_point point, const clp_hoo
   clpi_own_hooks.call = call;
 }
 
-/* The first registration that the scope sees, from this one of its pool's on. NULL: none. */
+/* Returns the first registration that the scope sees, from this one of its pool on. NULL: none. */
 static const clpi_registration *find_seen(const clpi_hook_scope *scope,
                                           const clpi_registration *registration)
 {

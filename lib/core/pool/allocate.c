@@ -12,8 +12,8 @@ static clp_status no_host_memory(size_t bytes)
 
 /* --- misses --- */
 
-/* New memory, or a held block that came back meanwhile. If it succeeds, failures on the way leave
- * the thread's last error as it was. */
+/* Takes new memory, or a held block that came back meanwhile. On success, failures on the way do
+ * not change the thread's last error. */
 static clp_status allocate_miss(clpi_request *wanted, clp_buffer **out)
 {
   clp_pool *pool = wanted->pool;
@@ -167,9 +167,9 @@ CLPI_ENTRY static clp_status allocate_shown(clp_pool *pool, size_t bytes, clpi_g
   return status;
 }
 
-/* Where nothing is warm, as in a pool that holds nothing, or there are hooks. A function of its
- * own, so that the warm path needs no stack. Calls with invalid arguments, such as a parent's pool,
- * are not shown to hooks. */
+/* The path when nothing is warm: the pool holds nothing, or there are hooks. It is a separate
+ * function, so that the warm path needs no stack. Hooks do not see calls with invalid arguments,
+ * such as an inherited pool. */
 CLPI_ENTRY static clp_status allocate_cold(clp_pool *pool, size_t bytes, clpi_given given,
                                            clp_buffer **out)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Pools that hold nothing, on an allocator that carves blocks of any size from memory which it
- * keeps: what is released is the allocator's again at once, which so has room for requests of other
- * sizes. Whatever thread and stream it is, a call takes one lock: the allocator's, which guards the
- * figures of these pools, too. */
+/* Pools that hold nothing, on an allocator that carves blocks of any size from memory that it
+ * keeps. The allocator gets a released block at once, and so has room for requests of other sizes.
+ * A call of any thread and stream takes one lock, the allocator's, which also guards the figures of
+ * these pools. */
 #include "core/pool/request.h"
 
 size_t clpi_rounded_bytes(const clp_pool *pool, size_t bytes)

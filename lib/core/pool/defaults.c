@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The options of a pool, and the environment's part in them. */
+/* The options of a pool, and the variables of the environment that set them. */
 #include "core/base/bytes.h"
 #include "core/base/cancel.h"
 #include "core/pool/pool.h"
@@ -25,7 +25,8 @@ static void unset_zeros(clp_pool_options *options)
     options->arena = CLP_DEFAULT_ARENA;
 }
 
-/* Whether the variable decides about a field. If it is set and does not, the log says so once. */
+/* Whether the variable decides about a field. If it is set but the field wins, the log says so
+ * once. */
 static bool is_open(bool is_unset, const char *variable, atomic_flag *is_told)
 {
   const char *text = is_unset ? NULL : clpi_environment_text(variable);

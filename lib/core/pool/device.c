@@ -46,7 +46,7 @@ static clp_status call(clpi_request *wanted)
   return clpi_allocator_allocate(allocator, wanted->block_bytes, &wanted->memory);
 }
 
-/* An allocator that keeps memory shows the hooks itself what it asks the device for. */
+/* An allocator that keeps memory itself shows the hooks its calls to the device. */
 static clp_status call_keeper(clpi_request *wanted)
 {
   clpi_device_call call;

@@ -7,9 +7,9 @@
 
 #include <sys/param.h>
 
-/* Whether what is held goes back before the request is placed, so that all of it may go to the
- * lowest place: once there were some releases for each of the bins, all of which are looked at
- * then. Not where work need not be in one order: it might have to wait for other work there. */
+/* Whether held blocks go back before the request is placed, so that it can get the lowest place.
+ * This looks at all bins, so it is due only after some releases for each. It needs one in-order
+ * stream for all work: otherwise the place might have to wait for other work. */
 static bool is_due_locked(const clpi_shards *shards, uint64_t releases)
 {
   enum { RELEASES_A_BIN = 4 };
@@ -45,12 +45,12 @@ static bool give_back_held(clp_pool *pool, size_t bytes, bool is_urgent)
 
 /* --- blocks in flight ---
  *
- * Held blocks that streams still use, where parts are exclusive: they go back to the allocator only
- * when that is done, so without a bound the pool would take the more the further the host is ahead
- * of the device. What the pool manages may be as much as was ever active at once; before it becomes
+ * Held blocks that streams still use, if parts are exclusive. They can go back to the allocator
+ * only when that use is done. Without a bound, the pool would take more memory the further the host
+ * is ahead of the device. The pool may manage as much as was ever active at once. Before it takes
  * more, the host waits. */
 
-/* How much of what is held has to go. Half of it at once, so that what comes back lies together,
+/* Returns how many of the held bytes must go: half of them at once, so that they lie together,
  * while the device still has work to do. */
 static size_t find_excess(clp_pool *pool, size_t bytes)
 {
@@ -71,7 +71,8 @@ static bool wait_briefly(clp_pool *pool, clp_buffer *block)
   return done;
 }
 
-/* How many bytes went back. 0: nothing is held, or what is will not be done soon. */
+/* Returns how many bytes went back. 0: nothing is held, or the use of the held blocks will not end
+ * soon. */
 static size_t give_back_oldest(clp_pool *pool)
 {
   clpi_shards_lock_all(&pool->shards);
@@ -87,9 +88,9 @@ static size_t give_back_oldest(clp_pool *pool)
   return 0;
 }
 
-/* Before the pool gets `bytes` that it would then manage beyond the bound, waits for the oldest of
- * the held blocks, half of them at least, and gives them back; some milliseconds at most for each
- * stream, whose work may itself wait for the host. */
+/* Before the pool manages `bytes` beyond the bound, waits for the oldest of the held blocks, at
+ * least half of them, and gives them back. It waits at most some milliseconds for each stream,
+ * because the stream's work may itself wait for the host. */
 static void bound_in_flight(clp_pool *pool, size_t bytes)
 {
   size_t excess = find_excess(pool, bytes), gone = 0, last = 1;

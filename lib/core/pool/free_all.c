@@ -4,7 +4,7 @@
 
 #include "core/base/cancel.h"
 
-/* The pool's pin goes also where a hook's callback ends the thread. */
+/* The pool's pin must also go if a hook's callback ends the thread. */
 static clp_status free_pool(clp_pool *pool)
 {
   clp_status status;

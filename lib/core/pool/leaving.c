@@ -25,7 +25,7 @@ clp_buffer *clpi_leave_each_locked(clp_pool *pool, clp_buffer *chain)
   return chain;
 }
 
-/* A free that the thread is inside of. Allocators on other pools nest them. */
+/* A free that the thread is inside. Allocators that use other pools nest them. */
 typedef struct freeing {
   clp_pool *pool;
   clp_buffer *block;
@@ -44,8 +44,8 @@ bool clpi_is_freeing(const clp_pool *pool)
   return it;
 }
 
-/* A hook's callback never waits: the block that leaves may be its own thread's, or that of a thread
- * that waits for this one. Nor does an allocator's free: that is what it would wait for. */
+/* A hook's callback never waits: the leaving block may be its own thread's, or that of a thread
+ * that waits for this one. An allocator's free must not wait for itself. */
 bool clpi_wait_leaving_locked(clp_pool *pool)
 {
   if (pool->leaving == 0 || clpi_own_hooks.in_callback || clpi_is_freeing(pool))
@@ -65,8 +65,8 @@ static void note_freed(const freeing *self)
   clpi_shards_unlock_pool(shards);
 }
 
-/* Puts a leaving block into a shard again, as the newest of its bin or at its age; an exact one is
- * of no bin. False: it is to be freed, since the pool holds no more. */
+/* Puts a leaving block into a shard again, as the newest of its bin or at its age; an exact one
+ * belongs to no bin. False: the block must be freed, because the pool has stopped holding. */
 static bool hold(clp_pool *pool, clp_buffer *block, bool again)
 {
   clpi_shards *shards = &pool->shards;
@@ -95,8 +95,8 @@ static void end_thread(void *argument)
     note_freed(self);
 }
 
-/* Frees a block after all its uses. Where it is carved, that keeps no stream waiting, unless there
- * are too many, or one was forgotten. */
+/* Frees a block after all its uses. If the allocator carves it, no stream waits for that, unless
+ * there are too many streams, or one was forgotten. */
 static clp_status free_memory(clp_pool *pool, clp_buffer *block)
 {
   clpi_streams *streams = &pool->shards.streams;

@@ -55,8 +55,8 @@ static clp_buffer *take_largest_locked(clp_pool *pool)
   return block;
 }
 
-/* Takes the largest held block, to be given back; else waits for one that leaves. `*frees` is how
- * many went to the device so far. */
+/* Takes the largest held block, to give it back; if there is none, waits for a leaving one.
+ * `*frees` is the number of device frees so far. */
 static clp_buffer *take_largest(clp_pool *pool, bool *other_left, uint64_t *frees)
 {
   clpi_shards *shards = &pool->shards;
@@ -78,14 +78,15 @@ static size_t exact_bytes(const clpi_request *wanted)
   return bytes < wanted->bytes ? wanted->bin->block_bytes : MIN(bytes, wanted->bin->block_bytes);
 }
 
-/* Whether the block alone is larger than the limit: there is no use in freeing anything. */
+/* Whether the block alone is larger than the limit, so that it is useless to free anything. */
 static bool is_hopeless(const clpi_request *wanted)
 {
   size_t limit = clp_pool_get_limit(wanted->pool);
   return wanted->lack == CLPI_LACKS_LIMIT && limit && exact_bytes(wanted) > limit;
 }
 
-/* A block of another thread's that went to the device since the last attempt counts as well. */
+/* Frees the largest held block. A block that another thread freed since the last attempt also
+ * counts. */
 static bool free_own_held(ladder *self)
 {
   clpi_request *wanted = self->wanted;
@@ -105,7 +106,7 @@ static bool free_own_held(ladder *self)
   return !status;
 }
 
-/* Where there is no memory for a block of the bin, one of the requested size may do. */
+/* If there is no memory for a block of the bin, asks for one of the requested size. */
 static bool ask_for_less(ladder *self)
 {
   clpi_request *wanted = self->wanted;
@@ -191,7 +192,7 @@ static bool is_asking(const clp_pool *pool)
   return it;
 }
 
-/* Also where the callback ends the thread: what runs then may use the library. */
+/* Also runs if the callback ends the thread, because destructors may then use the library. */
 static void end_asking(void *argument)
 {
   const clpi_asking *it = argument;
@@ -202,8 +203,8 @@ static void end_asking(void *argument)
 
 enum { MOST_IDLE_ROUNDS = 64 };
 
-/* The callback may free memory that is not clpool's, in pieces: so it may go on for some rounds in
- * which the thread gives no more back than it takes, as for a staging buffer. */
+/* The callback may free memory of other libraries, in pieces, such as a staging buffer. So it may
+ * take some rounds in which the thread gives no more back to clpool than it takes. */
 CLPI_EXIT static bool ask_callback(ladder *self)
 {
   clp_pool *pool = self->wanted->pool;
@@ -223,8 +224,8 @@ CLPI_EXIT static bool ask_callback(ladder *self)
   return freed;
 }
 
-/* How a step is taken: as long as it frees something, or once in a round; or what it frees begins a
- * new round. */
+/* How often a step is taken: as long as it frees something; once in a round; or each success begins
+ * a new round. */
 typedef enum step_kind { REPEATED, ONCE, NEW_ROUND } step_kind;
 
 enum { ANYTHING = CLPI_LACKS_LIMIT | CLPI_LACKS_ROOM | CLPI_LACKS_MEMORY };
@@ -243,7 +244,7 @@ static const struct {
     {ANYTHING, ask_callback, NEW_ROUND},
 };
 
-/* Whether step `i` is for what the request lacks, and freed something. */
+/* Takes step `i`, if it helps with what the request lacks. Returns whether it freed something. */
 static bool take_step(ladder *self, size_t i)
 {
   unsigned bit = 1u << i;
@@ -256,8 +257,8 @@ static bool take_step(ladder *self, size_t i)
 
 /* --- going through the steps --- */
 
-/* Takes a held block of the bin, which another thread or the callback may have released meanwhile;
- * else asks the device again. */
+/* Takes a held block of the bin, which another thread or the callback may have released meanwhile.
+ * If there is none, asks the device again. */
 static void try_again(ladder *self)
 {
   clpi_request *wanted = self->wanted;
@@ -295,7 +296,7 @@ static clp_status report(const ladder *self)
                     self->failure.message, complaint(self));
 }
 
-/* When an attempt fails with another status than before, the steps for that one begin. */
+/* If an attempt fails with another status than before, the steps for that status begin. */
 clp_status clpi_free_and_retry(clpi_request *wanted)
 {
   ladder self = {.wanted = wanted, .status = wanted->status};

@@ -118,8 +118,8 @@ clp_status clp_pool_create(clp_allocator *allocator, const clp_pool_options *opt
   return CLP_SUCCESS;
 }
 
-/* References to an inherited pool are counted without its lock, as those of an allocator. Nothing
- * ends with the last, but for the child's copy of the trace of CLPOOL_TRACE. */
+/* References to an inherited pool are counted without its lock, as those of an allocator. With the
+ * last one nothing ends, except the child's copy of the trace of CLPOOL_TRACE. */
 static void release_inherited(clp_pool *pool)
 {
   if (__atomic_sub_fetch(&pool->references, 1, __ATOMIC_ACQ_REL) == 0)
@@ -147,8 +147,8 @@ clp_pool *clp_pool_retain(clp_pool *pool)
   return pool;
 }
 
-/* While users hold references, buffers do not pin the pool, which spares the warm path the
- * counting. When the last goes, all active buffers are counted as pins at once. */
+/* While the program holds references, buffers do not pin the pool, so that the warm path need not
+ * count them. When the last reference goes, all active buffers are counted as pins at once. */
 void clp_pool_release(clp_pool *pool)
 {
   CLPI_UNCANCELLED;
@@ -176,7 +176,7 @@ void clp_pool_release(clp_pool *pool)
   clpi_pool_unpin(pool);
 }
 
-/* Frees the pool, which nobody else can reach any more. */
+/* Frees the pool, which no other thread can reach any more. */
 static void end_pool(clp_pool *pool)
 {
   pthread_mutex_lock(&all_lock);
@@ -194,7 +194,7 @@ static void end_pool(clp_pool *pool)
 }
 
 /* Tries again to free the blocks that the device refused before. The caller still has the last pin,
- * since hooks are shown these frees and their callbacks may use the pool. Under no lock. */
+ * because hooks see these frees, and their callbacks may use the pool. Under no lock. */
 static void free_rest(clp_pool *pool)
 {
   CLPI_KEEPS_ERROR;

@@ -41,8 +41,8 @@ clp_status clpi_call_return_cached(clp_pool *pool)
   return call_allocator(pool, &(trim){.most_unused = SIZE_MAX});
 }
 
-/* Where it keeps memory. A program's own can give back all of it alone, which is too much where a
- * part is to go. */
+/* For an allocator that keeps memory. A program's own allocator can only give back all of it, which
+ * is too much for a partial trim. */
 static clp_status trim_allocator(clp_pool *pool, const trim *it)
 {
   const clp_allocator *allocator = pool->allocator;
@@ -63,7 +63,8 @@ clp_status clpi_return_cached(clp_pool *pool, size_t most)
 
 /* --- all that is held --- */
 
-/* Frees every held block, and then what the allocator keeps; if it `ends`, holds no more. */
+/* Frees every held block, and then what the allocator keeps. With `ends`, the pool also stops
+ * holding. */
 static clp_status free_all(clp_pool *pool, const char *function, bool ends)
 {
   CLPI_UNCANCELLED;
@@ -93,7 +94,8 @@ clp_status clp_pool_stop_holding(clp_pool *pool)
 
 /* --- the oldest that is held --- */
 
-/* What is to be freed: the oldest, of at most this age, as far as more is managed or held. */
+/* Returns the blocks to free: the oldest, of at most this age, as long as more is managed or held.
+ * */
 typedef struct excess {
   size_t most_managed, most_held;
   uint64_t age;
@@ -133,8 +135,8 @@ clp_status clp_pool_trim_to(clp_pool *pool, size_t bytes)
 
 /* --- what is idle --- */
 
-/* Notes this look, unless there was one not long before. Returns the age of the newest block that
- * was held at an earlier look, so long ago; 0: there was none. */
+/* Notes this call, unless there was one shortly before. Returns the age of the newest block that
+ * was held at a noted call at least `milliseconds` ago; 0: there was none. */
 static uint64_t look(clp_pool *pool, uint64_t milliseconds, uint64_t *time)
 {
   enum { MOST_LOOKS = sizeof(pool->idle.all) / sizeof(*pool->idle.all) };
@@ -175,7 +177,7 @@ clp_status clp_pool_trim_idle(clp_pool *pool, uint64_t milliseconds)
 
 /* --- more than hold_bytes --- */
 
-/* One round, since blocks whose work is not done may be held again: the next look sees to them. */
+/* One round: blocks whose work is not done may be held again, and the next check finds them. */
 void clpi_shed(clp_pool *pool)
 {
   clpi_shards *shards = &pool->shards;

@@ -4,7 +4,7 @@
 #include "core/pool/leaving.h"
 #include "core/pool/request.h"
 
-/* Counts the release and notes its uses. Whether the block is to go back to the device. */
+/* Counts the release and notes its uses. Returns whether the block must go back to the device. */
 static bool release_locked(clp_pool *pool, clpi_shard *shard, clp_buffer *buffer,
                            clpi_stream *stream, bool gives_back)
 {
@@ -29,8 +29,8 @@ static bool release_locked(clp_pool *pool, clpi_shard *shard, clp_buffer *buffer
   return true;
 }
 
-/* Gives the block of a released buffer back to the device, and what the allocator keeps, too, if
- * `is_ending`. The buffer is no longer the caller's, so a failure is not the call's. */
+/* Gives the block of a released buffer back to the device, and with `is_ending` also what the
+ * allocator keeps. The buffer is no longer the caller's, so the call does not report a failure. */
 static void return_released(clp_pool *pool, clp_buffer *buffer, bool is_ending)
 {
   CLPI_KEEPS_ERROR;
@@ -43,7 +43,7 @@ static void return_released(clp_pool *pool, clp_buffer *buffer, bool is_ending)
              clpi_pool_quote(pool).text, clp_last_error()->message);
 }
 
-/* Releases an active buffer, once the work on `stream` is done; that is pinned if `is_pinned`. */
+/* Releases an active buffer, in the order of `stream`, which is pinned if `is_pinned`. */
 static void release_active(clp_buffer *buffer, clpi_stream *stream, bool is_pinned, bool gives_back)
 {
   clp_pool *pool = buffer->pool;
@@ -81,7 +81,7 @@ __attribute__((noinline)) static clp_status release_slow(clp_pool *pool, clp_buf
   return status;
 }
 
-/* A release that hooks need not be shown, though there are some. */
+/* Releases a buffer that hooks need not see, although there are hooks. */
 static bool release_unwatched(clp_buffer *buffer, clpi_given given, clpi_patience patience)
 {
   clpi_shards *shards = &buffer->pool->shards;
@@ -97,7 +97,7 @@ static clp_status release_unseen(clp_buffer *buffer, clpi_given given)
   return is_done ? CLP_SUCCESS : release_slow(buffer->pool, buffer, given);
 }
 
-/* const: gcc for i386 takes it for changed between setjmp and longjmp else. */
+/* const: otherwise gcc for i386 warns that it changes between setjmp and longjmp. */
 __attribute__((noinline)) static clp_status release_shown(clp_buffer *buffer,
                                                           const clpi_given given)
 {

@@ -107,7 +107,7 @@ static bool try_block(clp_pool *pool, clp_buffer *block, clpi_stream *stream, un
   return settled;
 }
 
-/* Oldest first: what was released long ago is likely to be done. */
+/* Oldest first: the work of blocks that were released long ago is likely to be done. */
 static clp_buffer *settle_oldest(const clpi_request *wanted, unsigned ways, size_t most,
                                  const clpi_stream *only)
 {

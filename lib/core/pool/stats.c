@@ -76,7 +76,7 @@ clp_status clp_pool_get_bins(const clp_pool *pool, size_t *bins, size_t capacity
   return CLP_SUCCESS;
 }
 
-/* What the active blocks of a bin have and were not asked for. */
+/* Returns the bytes of a bin's active blocks beyond the requested ones. */
 static size_t padding_locked(const clpi_shards *shards, const clpi_bin *bin)
 {
   size_t bytes = 0;

@@ -22,9 +22,8 @@ static void *make_zeros(size_t alignment, size_t bytes)
 
 /* --- buffers --- */
 
-/* The buffers of a page are taken in an irregular order. Processors fetch ahead what seems to come
- * next: in a regular order, those of several threads, which take from a page by turns, would keep
- * fetching each other's buffers. */
+/* The buffers of a page are taken in an irregular order. Processors prefetch in regular patterns:
+ * with a regular order, threads that take from a page in turn would fetch each other's buffers. */
 static void add_page_locked(clpi_shards *shards, clpi_page *page)
 {
   for (size_t i = 0, at = 0; i < CLPI_PAGE_BUFFERS; i++, at = at ? at * 3 % CLPI_PAGE_BUFFERS : 1) {
@@ -79,9 +78,9 @@ static void free_pages(clpi_shards *shards)
 
 /* --- the peak of active bytes --- */
 
-/* Each count is read twice, and the lower one taken: what one thread allocates and another releases
- * meanwhile would else be counted as often as it is handed over. Of several shards, one need not
- * look again for 1/64 more than it has now, or all have. */
+/* Reads each count twice and takes the lower one. Otherwise, if one thread allocates bytes and
+ * another releases them meanwhile, they would count as often as they pass. With several shards, a
+ * shard need not look again before it has 1/64 more, or all have. */
 void clpi_note_peak_locked(clpi_shards *shards, clpi_shard *shard)
 {
   size_t bias = clpi_relaxed(shards->bias), all = 0, seen[CLPI_SHARDS] = {0};
@@ -145,7 +144,7 @@ void clpi_shards_end(clpi_shards *shards)
   pthread_mutex_destroy(&shards->lock);
 }
 
-/* What the new shard releases is newer than all before. */
+/* The new shard's releases must be newer than all before. */
 static void look_at_others(clpi_shards *shards, clpi_shard *made)
 {
   clpi_each_shard (shards, shard) {
@@ -156,9 +155,9 @@ static void look_at_others(clpi_shards *shards, clpi_shard *made)
   }
 }
 
-/* Of several shards, whose threads may release what others allocate, one may count less than
- * nothing: a wrapped number, never lower than -SIZE_MAX / 1024. An only one does not, and may count
- * more than that leaves. */
+/* If there are several shards, threads may release what others allocated. So a shard's count may be
+ * negative: a wrapped number, never below -SIZE_MAX / 1024. With one shard it is not negative, and
+ * may be higher than that would allow. */
 static clpi_shard *make_shard(clpi_shards *shards, uint32_t number)
 {
   enum { CALLS = 64 }; /* of a shard for each shard; where hold_bytes is a bound, for all */

@@ -45,7 +45,7 @@ void clpi_thread_join(void)
   set_number(atomic_fetch_add(&sharing, 1) % CLPI_SHARDS, false);
 }
 
-/* The child has one thread, and none of the shards of its parent's pools is used any more. */
+/* The child has one thread, and does not use the shards of its parent's pools any more. */
 static void begin_child(void)
 {
   atomic_store(&taken, 0);

@@ -39,7 +39,7 @@ size_t clp_bin_size(unsigned leading_bits, size_t bin)
   return leading_bits > CLP_MAX_LEADING_BITS ? 0 : clpi_bin_size(leading_bits, bin);
 }
 
-/* calloc's zeros may have to be written, so the table ends with the largest size. */
+/* calloc may have to write the zeros, so the table ends with the largest size. */
 bool clpi_bins_init(clpi_bins *bins, unsigned leading_bits, size_t max_block_bytes)
 {
   size_t numbers = clpi_bin_number(leading_bits, max_block_bytes) + 1;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Lanes, where a block does not come on top or from there. */
+/* Adding and taking blocks that are not on top of their lane. */
 #include "core/store/store.h"
 
-/* Whether the blocks' uses are on the same streams. A use that was found done and forgotten, of
- * epoch 0, is not among those of the home stream that bears it: it may be of any age. */
+/* Whether the blocks' uses are on the same streams. A use with epoch 0 was done and forgotten. It
+ * names the home stream, but is not among that stream's uses: it may be of any age. */
 static bool is_same_lane(clp_buffer *block, clp_buffer *other)
 {
   clpi_uses of_block = clpi_uses_of(block), of_other = clpi_uses_of(other);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Forgetting streams: those that nothing needs any more, when there are many, and those that their
- * users give up, and may then destroy.
+/* Forgetting streams: those that nothing needs, when there are many, and those that the program
+ * forgets, and may then destroy.
  *
- * When a user has given a stream up, all its uses that memory remembers are done, or covered by a
- * mark. Its record stays while they are needed, but no handle leads to it, and its own handle is
- * never passed to the allocator again: that may be another stream by then. */
+ * When the program has forgotten a stream, all its uses that memory remembers are done, or covered
+ * by a mark. Its record stays while they are needed. But no handle leads to the record, and the
+ * allocator never gets its handle again, because that may then be another stream. */
 #include "core/streams/stream.h"
 
 #include "core/allocator/allocator.h"
@@ -111,8 +111,8 @@ void clpi_streams_end(clpi_streams *streams)
 
 /* --- streams that are given up --- */
 
-/* Hides the record of a handle: from now on a call with the handle gets another one. NULL: there is
- * none, and no other thread is about to release one. */
+/* Hides the record of a handle: from now on a call with the handle gets another record. NULL: there
+ * is none, and no other thread is about to release one. */
 static clpi_stream *hide(clpi_streams *streams, clp_stream handle)
 {
   pthread_mutex_lock(streams->lock);

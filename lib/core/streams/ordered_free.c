@@ -37,10 +37,10 @@ static clp_status free_behind(clpi_streams *streams, clp_allocator *allocator, c
   return CLP_SUCCESS;
 }
 
-/* The stream of the only use that is not done, or of one of them if the allocator has no stream of
- * its own; not a forgotten one. Nor one that is out of order if there is another way: a free behind
- * its work needs a barrier, which holds up what the stream is given later, and which another
- * barrier may undo (opencl/queue_order.c). NULL: there is none. */
+/* Returns the stream of the only use that is not done, or if the allocator has no stream of its
+ * own, of one of them. Never a forgotten stream. Never one that is out of order, if there is
+ * another way: a free behind its work needs a barrier. That holds up later work, and another
+ * barrier may undo it (opencl/queue_order.c). NULL: there is none. */
 static clpi_stream *find_last_locked(const clpi_streams *streams, clpi_uses all)
 {
   clpi_stream *last = NULL;
@@ -56,8 +56,8 @@ static clpi_stream *find_last_locked(const clpi_streams *streams, clpi_uses all)
   return serves || !streams->allocator->ops.free_stream ? last : NULL;
 }
 
-/* The stream to free on, pinned: that of a use, else the allocator's own, else the home stream.
- * NULL: there is none. The allocator's status, or CLP_OUT_OF_HOST_MEMORY. */
+/* Pins the stream to free on: that of a use, else the allocator's own, else the home stream. NULL:
+ * there is none. The allocator's status, or CLP_OUT_OF_HOST_MEMORY. */
 static clp_status pin_last(clpi_streams *streams, clpi_uses all, clpi_stream **out)
 {
   const clp_allocator *allocator = streams->allocator;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Marks: made only when someone asks about a use, and shared by all the uses that they cover. */
+/* Marks: made only when a thread asks about a use, and shared by all the uses that they cover. */
 #include "core/streams/stream.h"
 
 #include "core/allocator/allocator.h"
@@ -7,10 +7,10 @@
 
 #include <stdlib.h>
 
-/* A stream keeps this many. The uses of one that is dropped are covered by the next newer one. */
+/* The most marks of a stream. The next newer mark covers the uses of one that is dropped. */
 enum { MOST_MARKS = 16 };
 
-/* Guarded by the streams' lock, but for what never changes. */
+/* Guarded by the streams' lock, except members that never change. */
 typedef struct clpi_mark {
   clpi_list on_stream;
   void *mark;          /* the allocator's; never changes */
@@ -81,8 +81,8 @@ static clp_status make_mark(clpi_streams *streams, clpi_stream *stream, uint64_t
   return status;
 }
 
-/* The mark without which the uses that the next one covers are least. Never the oldest: where work
- * is far behind, that is the one that is done first. Nor the newest, which the caller looks at. */
+/* Returns the mark whose loss moves the fewest uses to the next mark. It is never the oldest: if
+ * work is far behind, that one is done first. Nor is it the newest, which the caller looks at. */
 static clpi_mark *find_dispensable_locked(const clpi_stream *stream)
 {
   clpi_mark *found = NULL;
@@ -263,7 +263,7 @@ clp_status clpi_use_order(clpi_streams *streams, const clpi_use *use, clpi_strea
   return status;
 }
 
-/* Asks the mark at once: mostly it is done, and need not be kept. */
+/* Asks the mark at once: usually it is done, and need not be kept. */
 clp_status clpi_use_cover(clpi_streams *streams, const clpi_use *use)
 {
   clpi_mark *mark;
