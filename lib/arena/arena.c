@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Creating and destroying an arena, and what it takes over from its upstream. */
+/* Creating and destroying an arena, and operations that depend on its upstream. */
 #include "arena/arena.h"
 #include "core/base/bytes.h"
 #include "core/base/cancel.h"
@@ -76,8 +76,8 @@ static void unlock_all(clpi_streams *streams)
 
 static const clpi_streams_owner owner_of_streams = {lock_all, unlock_all, note_needed_locked};
 
-/* Waits for the uses of free ranges, too. If there were any, it is a success even over an upstream
- * that cannot drain. */
+/* Also waits for the uses of free ranges. If there were any, it succeeds even if upstream cannot
+ * drain. */
 static clp_status drain(void *self)
 {
   clpi_arena *arena = self;
@@ -116,7 +116,7 @@ void clpi_arena_destroy(void *self)
   free(arena);
 }
 
-/* Parts may be kept of cl_mems that all work may use in one order. */
+/* Whether parts of cl_mems may be kept: all work may use them in one order. */
 static bool keeps_parts(const clp_allocator *upstream, bool is_exclusive)
 {
   return upstream->ops.memory_kind == CLP_MEMORY_CL_MEM && !is_exclusive &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A block is carved under the lock alone, if a segment has a range for it that nobody but its own
- * stream may still use. Otherwise other streams' work is settled for it, or the arena grows. */
+/* Carves a block under the lock alone, if a segment has a range for it that only its own stream may
+ * still use. Otherwise it settles other streams' work for the block, or the arena grows. */
 #include "arena/arena.h"
 
 /* --- the quick way, under the lock --- */
@@ -50,7 +50,7 @@ static clp_memory allocate_locked(void *self, size_t bytes, clpi_given given)
   return memory;
 }
 
-/* A withdrawn block may still be used by what these streams were given so far. */
+/* Adds uses to a withdrawn block: what these streams have been given so far. */
 static void free_block_locked(clpi_arena *arena, clpi_range *block, clpi_stream *const *by,
                               size_t count)
 {
@@ -89,7 +89,7 @@ typedef struct carving {
   bool is_settled;   /* the block is safe for `by`, and was when it was found */
 } carving;
 
-/* Whether streams may only have done what comes before the block's use. */
+/* Whether all work that the streams may still do comes before the block's use. */
 static bool is_settled_locked(const carving *self, clpi_range *range)
 {
   const clpi_stream *by = self->arena->is_exclusive ? NULL : self->by;
@@ -97,8 +97,8 @@ static bool is_settled_locked(const carving *self, clpi_range *range)
   return clpi_uses_are_settled_locked(range->uses.all, range->uses.count, by);
 }
 
-/* The first fit, or if that is not safe for the stream yet, one of the next that is. If segments
- * with blocks have none, that in an unused one of at most `most_unused` bytes. */
+/* Returns the first fit, or if that is not safe for the stream, one of the next that is. If no
+ * segment with blocks has one, the first fit in an unused one of at most `most_unused` bytes. */
 static clpi_range *find_locked(carving *self, size_t most_unused)
 {
   enum { MOST_LOOKED_AT = 4 };
@@ -115,7 +115,7 @@ static clpi_range *find_locked(carving *self, size_t most_unused)
   return first;
 }
 
-/* The ways in which the request allows to make a block safe that streams may still use. */
+/* The ways that the request allows to make a block safe that streams may still use. */
 static unsigned ways_to_settle(const carving *self)
 {
   unsigned flags = self->request->reuse_flags;
@@ -123,7 +123,7 @@ static unsigned ways_to_settle(const carving *self)
   unsigned ways = flags & CLP_REUSE_OPPORTUNISTIC ? CLPI_POLL : 0;
   if (self->by && flags & CLP_REUSE_INTERNAL_DEPENDENCIES)
     ways |= CLPI_WAIT;
-  /* What this stream alone used is its own again when that is done, even if it is out of order. */
+  /* What only this stream used is its own again when that is done, even if out of order. */
   if (!ways && uses->count == 1 && uses->all[0].stream == self->by)
     ways = CLPI_POLL;
   return ways && self->arena->is_exclusive ? CLPI_POLL : ways;
@@ -173,8 +173,8 @@ static clp_status carve(carving *self, size_t most_unused)
 
 /* --- growing --- */
 
-/* A new segment is used in any case: the host waits for what no stream can. What the home stream
- * does to it comes before all that this is given later, in order or not. */
+/* A new segment is used in any case: if no stream can wait, the host does. The home stream's work
+ * on the segment comes before all later work of that stream, in order or not. */
 static clp_status settle_new(carving *self)
 {
   clpi_streams *streams = &self->arena->streams;
@@ -207,8 +207,8 @@ static bool lacks_memory(clp_status status)
   return status == CLP_OUT_OF_DEVICE_MEMORY || status == CLP_LIMIT_EXCEEDED;
 }
 
-/* When memory runs out, all unused segments go back. Then the block is carved from what other
- * threads have freed meanwhile, or from a segment that upstream did not take, or from a new one
+/* When memory runs out, all unused segments go back. The block is then carved from memory that
+ * other threads have freed meanwhile, from a segment that upstream did not take, or from a new one
  * that is just large enough. */
 static clp_status carve_more(carving *self, clpi_growth *growth)
 {
@@ -226,7 +226,7 @@ static clp_status carve_more(carving *self, clpi_growth *growth)
   return status;
 }
 
-/* Adds to the last error what the arena has, so that its user sees why no range fits. */
+/* Adds the arena's figures to the last error, so that its user sees why no range fits. */
 static clp_status explain(clpi_arena *arena, clp_status status)
 {
   const clpi_segments *segments = &arena->segments;
@@ -244,7 +244,7 @@ static clp_status explain(clpi_arena *arena, clp_status status)
                     kept.message, reserved, count, used, largest);
 }
 
-/* Carves, if need be from a new segment. On success, the caller's last error stays. */
+/* Carves a block, if needed from a new segment. On success the caller's last error stays. */
 static clp_status carve_or_grow(carving *self)
 {
   clpi_spinlock_lock(&self->arena->lock);
@@ -268,8 +268,8 @@ static clp_status carve_or_grow(carving *self)
 
 /* --- allocating --- */
 
-/* If a loop begins here, takes the segment that is planned for it in place of all unused ones. If
- * that cannot be, there is no plan. */
+/* If a loop begins here, takes the segment that is planned for it, in place of all unused ones. If
+ * that fails, there is no plan. */
 static void begin_loop(carving *self)
 {
   clpi_arena *arena = self->arena;
@@ -369,8 +369,8 @@ clp_status clpi_arena_allocate(void *self, size_t bytes, clp_memory *out)
 
 /* --- freeing --- */
 
-/* Has upstream take the part of a withdrawn block back, if it is not to stay. Releases the lock
- * meanwhile: then another block may get the same memory. */
+/* Gives the part of a withdrawn block back to upstream, unless it is kept. Releases the lock
+ * meanwhile: another block may then get the same memory. */
 static clp_status unsplit_locked(clpi_arena *arena, clpi_range *block)
 {
   if (!block->parts.first || arena->keeps_parts)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls of an arena's user: its reserve, its figures, and what it looks like. */
+/* The arena's own calls: the reserve, the figures, and the dump. */
 #include "arena/arena.h"
 #include "core/base/cancel.h"
 #include "core/base/options.h"
@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Reading figures does not change what the user sees of an arena, so it takes a const allocator;
- * inside, it takes the lock. */
+/* Reading figures changes nothing that the program sees, so these calls take a const allocator.
+ * Inside, they take the lock. */
 static clp_status arena_of(const clp_allocator *allocator, const char *function, clpi_arena **found)
 {
   if (!allocator)
@@ -143,7 +143,7 @@ clp_status clp_arena_dump(const clp_allocator *arena, FILE *file)
   char *text = describe(found);
   if (!text)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory to describe an arena");
-  /* A file with a buffer tells of a full disk only when that is written out. */
+  /* A buffered file reports a full disk only when the buffer is written. */
   bool is_written = fputs(text, file) >= 0 && fflush(file) == 0;
   int error = errno;
   free(text);

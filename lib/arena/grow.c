@@ -12,8 +12,8 @@ static size_t to_size(double bytes)
   return bytes < (double)SIZE_MAX ? (size_t)bytes : SIZE_MAX;
 }
 
-/* Of a new segment: a share of the use. Where much is free around blocks that stay, it is as small
- * as may be: the fewer blocks share it, the sooner it goes back. */
+/* The bytes of a new segment: a fraction of the use. If much is free around blocks that stay, it is
+ * as small as possible: a segment with fewer blocks goes back sooner. */
 static size_t segment_bytes(const clpi_arena *arena, double high_water, double pinned)
 {
   static const double much = 0.3, most_per_slack = 0x1.8p30;
@@ -27,7 +27,7 @@ static size_t segment_bytes(const clpi_arena *arena, double high_water, double p
   return MIN(bytes, arena->upstream->ops.max_block_bytes);
 }
 
-/* Whether the request could fit if all unused segments went back, the reserve's too. */
+/* Whether the request could fit if all unused segments went back, including the reserve's. */
 static bool could_fit_locked(const clpi_arena *arena, size_t room, size_t most)
 {
   size_t stays = clpi_arena_staying_bytes_locked(arena);
@@ -54,8 +54,8 @@ clpi_growth clpi_arena_plan_growth_locked(const clpi_arena *arena, size_t room, 
   };
 }
 
-/* The largest segment that may go back, in bytes, so that the reserve is left once `coming` more
- * are taken. */
+/* The largest segment, in bytes, that may go back, so that the reserve stays once `coming` more are
+ * taken. */
 static size_t most_to_give_locked(const clpi_arena *arena, size_t coming)
 {
   size_t left = arena->segments.reserved_bytes + MIN(coming, SIZE_MAX / 2);
@@ -97,7 +97,7 @@ static void end_pending_locked(clpi_pending *pending, size_t *sum, size_t bytes,
   pthread_cond_broadcast(&pending->end);
 }
 
-/* Waits for none that began later: those may be of threads that find no memory either. */
+/* Does not wait for segments that began later: their threads may find no memory either. */
 bool clpi_arena_await_pending(clpi_arena *arena, uint64_t *seen)
 {
   clpi_pending *pending = &arena->pending;
@@ -115,8 +115,8 @@ bool clpi_arena_await_pending(clpi_arena *arena, uint64_t *seen)
 
 /* --- taking --- */
 
-/* Counts a segment of the wanted bytes, or of as many as may be. What is being given back to
- * upstream is taken until it is there. */
+/* Counts a segment of the wanted bytes, or of as many as possible. Segments that are going back
+ * count as taken until upstream has them. */
 static clp_status reserve(const clpi_moving *self)
 {
   clpi_arena *arena = self->arena;
@@ -184,7 +184,7 @@ static void end_taker(void *argument)
 }
 
 /* Takes the counted segment. Upstream's home stream may have work on it, and is pinned until the
- * segment's range remembers that. */
+ * segment's range has that use. */
 static clp_status take_reserved(clpi_moving *self)
 {
   size_t bytes = self->segment->bytes;
@@ -222,15 +222,15 @@ clp_status clpi_arena_take(clpi_moving *self)
 
 /* --- giving back --- */
 
-/* Whether an unused segment can be given back without a wait of the host. */
+/* Whether an unused segment can go back without a wait of the host. */
 static bool needs_no_wait_locked(const clpi_arena *arena, const clpi_segment *segment)
 {
   return clpi_frees_are_ordered(arena->upstream) ||
          clpi_uses_are_settled_locked(segment->first->uses.all, segment->first->uses.count, NULL);
 }
 
-/* The largest unused segment of at most `most` bytes; or the youngest, so that a reserve, which is
- * mostly older, stays in one piece. */
+/* Returns the largest unused segment of at most `most` bytes; or with a reserve the youngest, so
+ * that the reserve, which is mostly older, stays in one piece. */
 static clpi_segment *find_to_give_locked(const clpi_arena *arena, size_t most, bool is_youngest,
                                          bool may_wait)
 {
@@ -261,8 +261,8 @@ static void remove_locked(clpi_moving *self)
   arena->leaving = self;
 }
 
-/* Removes an unused segment, if all segments and `bytes` more exceed `most`, and the
- * reserve is left with them. Those that other threads are giving back do not count. */
+/* Removes an unused segment, if all segments and `bytes` more exceed `most`, and the reserve stays.
+ * Segments that other threads are giving back do not count. */
 static bool take_unused(clpi_moving *self, size_t bytes, size_t most, bool may_wait,
                         bool *is_parted)
 {
@@ -284,7 +284,7 @@ static bool take_unused(clpi_moving *self, size_t bytes, size_t most, bool may_w
   return self->segment;
 }
 
-/* The segment is back with upstream, or it stays in the arena, with its uses. */
+/* Ends the giving back: upstream has the segment, or it stays in the arena, with its uses. */
 static void end_giving(clpi_moving *self)
 {
   clpi_arena *arena = self->arena;
@@ -382,8 +382,8 @@ clp_status clpi_arena_return_cached(void *self, size_t most, size_t most_unused)
   return status == CLP_NOT_SUPPORTED ? CLP_SUCCESS : status;
 }
 
-/* Removes a segment that had no block at an earlier call, so long ago, nor since; or notes those
- * without blocks. */
+/* Removes a segment that has had no block since an earlier call, at least `milliseconds` ago. If
+ * there is none, notes the segments without blocks. */
 static bool take_idle(clpi_moving *self, uint64_t milliseconds, uint64_t now)
 {
   clpi_arena *arena = self->arena;
@@ -431,7 +431,7 @@ static void log_failure(const char *what)
   clpi_log(CLP_LOG_ERROR, "an arena could not free %s: %s", what, clp_last_error()->message);
 }
 
-/* No other thread uses the arena any more. Blocks that were never freed go with their segments. */
+/* No other thread uses the arena any more. Blocks that were never freed end with their segments. */
 void clpi_arena_return_segments(clpi_arena *arena)
 {
   clpi_segments *segments = &arena->segments;
@@ -454,7 +454,7 @@ void clpi_arena_return_segments(clpi_arena *arena)
 
 /* --- the reserve --- */
 
-/* Makes `bytes` the reserve, and returns what is missing of it. */
+/* Makes `bytes` the reserve, and returns how many of them are missing. */
 static size_t set_reserve(clpi_arena *arena, size_t bytes)
 {
   clpi_spinlock_lock(&arena->lock);
@@ -477,8 +477,8 @@ static clp_status take_reserve(clpi_arena *arena, size_t bytes)
   return status;
 }
 
-/* One thread at a time: two would take twice what is missing. Who only fills the reserve up does
- * not wait for the calls of one that is at it. No hook is shown what it does. */
+/* One thread at a time: two would take twice the missing bytes. A thread that only fills the
+ * reserve up does not wait for another one. Hooks do not see these calls. */
 clp_status clpi_arena_fill_reserve(clpi_arena *arena, const size_t *bytes)
 {
   if (bytes && *bytes > SIZE_MAX / 2)

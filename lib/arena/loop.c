@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The log, its checkpoints, and following a loop. plan.c places what is in it. */
+/* The log, its checkpoints, and following a loop. plan.c places the items of a plan. */
 #include "arena/loop.h"
 
 #include "arena/arena.h"
@@ -30,7 +30,7 @@ static void begin_era(clpi_loop *loop, clpi_stream *by)
   loop->by = by;
 }
 
-/* Whether there is room for the next block's begin, and for the ends of all that began. */
+/* Whether there is room for the next block's begin, and the ends of all blocks that began. */
 #define has_room(loop) ((loop)->count + (loop)->open + 2 <= (loop)->chunk_count * CLPI_CHUNK_EVENTS)
 
 /* Makes room, or begins another era. False: no host memory at all. */
@@ -46,7 +46,7 @@ static bool make_room(clpi_loop *loop)
   return loop->chunk_count;
 }
 
-/* The digest of what is in use is that of all blocks, in any order. */
+/* The digest of the blocks in use does not depend on their order. */
 static void digest_block(clpi_loop *loop, const clpi_range *block)
 {
   uint64_t x = block->memory + block->bytes * 0x9e3779b97f4a7c15u;
@@ -105,10 +105,10 @@ void clpi_loop_note_end_locked(clpi_arena *arena, const clpi_range *block, clpi_
 
 enum { LEAST_EVENTS = 256, FIRST_MOST = 1 << 14 };
 
-/* Whether what a stream is given comes after all that it was given before. */
+/* Whether the later work of a stream comes after all its earlier work. */
 #define has_order(by) (!(by)->is_ordered || (by)->is_in_order)
 
-/* The checkpoint that the program may have come back to; NULL: none. */
+/* Returns the checkpoint to which the program may have come back. NULL: none. */
 static clpi_checkpoint *checkpoint_now(clpi_arena *arena, size_t bytes, clpi_stream *by)
 {
   static const double little = 0.3;
@@ -139,7 +139,7 @@ static clpi_checkpoint *checkpoint_now(clpi_arena *arena, size_t bytes, clpi_str
   return NULL;
 }
 
-/* A program that goes another way each time has become another one, which begins alike. */
+/* If the program deviates each time, it has another phase now, which begins in the same way. */
 static bool is_at_start(const clpi_loop *loop, size_t bytes)
 {
   enum { MOST_STRAYS = 4 };
@@ -147,7 +147,7 @@ static bool is_at_start(const clpi_loop *loop, size_t bytes)
          loop->plan.steps[0].bytes == bytes && loop->digest == loop->start_digest;
 }
 
-/* To leave the loop takes a record for each block that it has in use, and for what is between. */
+/* Leaving the loop needs a record for each of its blocks in use, and for the ranges between. */
 static size_t spares_of(const clpi_loop *loop)
 {
   return 2 * loop->plan.most_blocks + 2;
@@ -205,7 +205,7 @@ static draft *make_draft(size_t first, size_t count, size_t segment_count)
   return NULL;
 }
 
-/* A block is part of its segment's last item if that still lives, or has ended at most `gap` steps
+/* Adds a block to its segment's last item, if that still exists, or ended at most `gap` steps
  * before. False: there are too many items. */
 static bool add_begin(draft *made, uint32_t step, const clpi_event *event, size_t gap)
 {
@@ -235,8 +235,8 @@ static void add_end(draft *made, uint32_t step, uint32_t begin)
   made->plan.steps[step] = (clpi_step){0, begin};
 }
 
-/* Reads the events into steps and items; as clpi_item says, with such a gap. False: there
- * are too many items, or what is in use is not as before. `*most` are the most bytes in use. */
+/* Reads the events into steps and items, with this gap (loop.h). False: there are too many items,
+ * or the blocks in use are not the same as before. `*most` is the most bytes in use. */
 static bool read_events(draft *made, const clpi_loop *loop, size_t gap, size_t *most)
 {
   size_t used = 0, blocks = 0;
@@ -274,7 +274,7 @@ static bool read_loop(draft *made, const clpi_loop *loop, size_t *most)
   return is_read;
 }
 
-/* Plans the events. False: that is not worth while, or needs more than may be taken. */
+/* Plans the events. False: it is not worth it, or needs more memory than may be taken. */
 static bool plan_locked(clpi_arena *arena, draft *made)
 {
   static const double worth = 0.9, most_slacks = 8;
@@ -306,8 +306,8 @@ static bool plan_locked(clpi_arena *arena, draft *made)
   return made->plan.live;
 }
 
-/* Plans what has come after the checkpoint. The next attempt comes later, so that the work is
- * spread over the events until then. */
+/* Plans the events after the checkpoint. The next attempt comes later, so that the work is spread
+ * over the events until then. */
 static void attempt_locked(clpi_arena *arena, clpi_checkpoint *point)
 {
   enum { WORK_AN_EVENT = 4 };
@@ -351,7 +351,7 @@ void clpi_loop_set_segment_locked(clpi_loop *loop, clpi_segment *segment)
 
 /* --- following --- */
 
-/* Begins to follow the loop, if it can be left again: there are records for what it has in use. */
+/* Begins to follow the loop, if it can be left again: there are records for its blocks in use. */
 static bool enter_locked(clpi_arena *arena, size_t bytes, clpi_stream *by)
 {
   clpi_loop *loop = &arena->loop;
@@ -418,7 +418,7 @@ static int compare_offsets(const void *a, const void *b, void *steps)
   return one < other ? -1 : one > other;
 }
 
-/* The steps that began the blocks in use now, by their offsets. */
+/* Returns the steps that began the blocks in use, by their offsets. */
 static size_t list_live(clpi_loop *loop)
 {
   const clpi_plan *plan = &loop->plan;

@@ -179,7 +179,7 @@ clpi_range *clpi_segments_fit(const clpi_segments *segments, const clpi_range *b
   }
 }
 
-/* Makes what lies in a free range from `offset` on a free range of its own. */
+/* Makes the end of a free range, from `offset` on, a separate free range. */
 static void split(clpi_segments *segments, clpi_range *range, size_t offset)
 {
   clpi_range *rest = take_spare(segments);
@@ -238,7 +238,7 @@ void clpi_segments_withdraw(clpi_segments *segments, const clpi_range *block)
   (void)clpi_map_reserve(&segments->by_memory); /* the place that is free now */
 }
 
-/* Gives the first of two free neighbours the room of the second, if the uses of both fit. */
+/* Joins two free neighbours, if the uses of both fit. */
 static bool unite(clpi_segments *segments, clpi_range *first, clpi_range *second)
 {
   if (!clpi_uses_join(&first->uses, &second->uses)) {

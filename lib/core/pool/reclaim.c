@@ -94,8 +94,7 @@ clp_status clp_pool_stop_holding(clp_pool *pool)
 
 /* --- the oldest that is held --- */
 
-/* Returns the blocks to free: the oldest, of at most this age, as long as more is managed or held.
- * */
+/* Bounds: the oldest blocks of at most this age are freed until the bytes are within them. */
 typedef struct excess {
   size_t most_managed, most_held;
   uint64_t age;
