@@ -53,8 +53,9 @@ static clp_status async_free(void *self, clp_memory memory, size_t bytes)
   return async_free_on(self, memory, bytes, ((async_allocator *)self)->home);
 }
 
-/* Waits for the whole context: frees may be pending in streams unknown here, of pools that have
- * ended or of other users of the memory pool. While a stream is captured, CUDA waits for none. */
+/* Waits for all work of the context: frees may be pending in streams that the allocator does not
+ * know, of pools that have ended or of other users of the memory pool. While a stream is captured,
+ * CUDA refuses to wait. */
 static clp_status async_drain(void *self)
 {
   CLPI_CUDA_RELAXED;
@@ -101,7 +102,7 @@ static clp_status read_options(const clp_cuda_async_options *given, clp_cuda_asy
   return CLP_SUCCESS;
 }
 
-/* Checked here, since without access allocations succeed and the first use of the memory fails. */
+/* Checked here: without access, allocations succeed and the first use of the memory fails. */
 static clp_status check_access(const clpi_cuda_context *context, clp_cuda_mempool mempool)
 {
   clp_cuda_access access = CLP_CUDA_ACCESS_NONE;

@@ -103,7 +103,7 @@ static clp_status describe_device(clpi_cuda_pool_device *device, int ordinal)
   return status;
 }
 
-/* Nothing of an inherited one, but for the child's copy of the trace. */
+/* Of an inherited pool, ends only the child's copy of the trace. */
 static void end(clp_cuda_async_pool *pool)
 {
   if (clpi_is_inherited(pool->forks)) {

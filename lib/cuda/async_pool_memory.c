@@ -11,7 +11,7 @@
 
 enum { GRAIN_BYTES = 512 }; /* the driver and CuPy round sizes up to a multiple of this */
 
-/* Sizes too large to be rounded up become the largest multiple. */
+/* If a size is too large to be rounded up, returns the largest multiple. */
 static size_t rounded(size_t bytes)
 {
   size_t most = SIZE_MAX / GRAIN_BYTES * GRAIN_BYTES;
@@ -31,8 +31,8 @@ typedef struct request {
   size_t bytes;
 } request;
 
-/* Shows an event: with a `size`, of the user's malloc or free; with 0, of the driver's call inside
- * it. CUDA's pointers are unique in the process, so they serve as buffer IDs. */
+/* Shows an event: with a `size`, of the program's malloc or free; with 0, of the driver's call
+ * inside it. CUDA's pointers are unique in the process, so they serve as buffer IDs. */
 static void show(const request *it, clpi_hook_point point, size_t size, unsigned long long pointer)
 {
   if (!clpi_is_watched() && !it->pool->trace)
@@ -110,8 +110,8 @@ static clpi_cuda_result ask(const request *wanted, unsigned long long *pointer)
 }
 
 /* Makes room for another attempt: waits for the frees pending in all streams, and returns the
- * mempool's unused memory to the device. While a stream is being captured, waiting is impossible;
- * then only what is unused already can be returned. */
+ * mempool's unused memory to the device. While a stream is being captured, it cannot wait, and only
+ * returns what is unused already. */
 static clp_status make_room(const request *wanted)
 {
   clp_status status = clpi_cuda_synchronize();
@@ -139,8 +139,8 @@ static clp_status ask_twice(const request *wanted, unsigned long long *pointer)
   return CLP_SUCCESS;
 }
 
-/* Trims the unused memory that the mempool keeps above the limit. A failure is ignored: what the
- * user has allocated is within the limit. */
+/* Trims the unused memory that the mempool keeps above the limit. A failure is ignored: the
+ * program's allocations are within the limit. */
 static void keep_limit(const request *wanted)
 {
   clp_cuda_mempool mempool = wanted->device->mempool;
@@ -204,8 +204,7 @@ CLPI_ENTRY clp_status clp_cuda_async_pool_malloc(clp_cuda_async_pool *pool, size
 
 /* --- free --- */
 
-/* Removes the pointer from the allocated ones and returns its device. NULL: it is not among
- * them. */
+/* Removes the pointer from the allocated ones and returns its device. NULL: it is not allocated. */
 static clpi_cuda_pool_device *take_locked(clp_cuda_async_pool *pool, unsigned long long pointer,
                                           size_t *bytes)
 {
@@ -227,7 +226,7 @@ static bool was_freed_locked(const clp_cuda_async_pool *pool, unsigned long long
   return false;
 }
 
-/* Takes a pointer that is to be freed off the allocated ones. Its slot stays reserved, so that it
+/* Takes a pointer that will be freed off the allocated ones. Its slot stays reserved, so that it
  * can be put back if the free fails. */
 static clp_status take(request *freed, unsigned long long pointer)
 {

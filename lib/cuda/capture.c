@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 #include "cuda/cuda_error.h"
 
-/* A failure is ignored: the call that needs the mode tells it. Then there is none to restore. */
+/* Ignores a failure: the call that needs the mode reports it. There is then no mode to restore. */
 clpi_cuda_capture_mode clpi_cuda_relax(void)
 {
   clpi_cuda_capture_mode mode = CLPI_CUDA_CAPTURE_RELAXED;

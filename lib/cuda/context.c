@@ -40,7 +40,7 @@ void clpi_cuda_context_release(clpi_cuda_context *context)
 }
 
 /* A stack of bits, the innermost lowest: whether each clpi_cuda_enter that this thread has not left
- * yet pushed the context. Mostly the context is current already, so that push and pop are saved. */
+ * yet pushed the context. Usually the context is current already, which saves the push and pop. */
 static _Thread_local uint64_t pushed __attribute__((tls_model("initial-exec")));
 
 clp_status clpi_cuda_enter(const clpi_cuda_context *context)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Loading CUDA's driver. If the library is missing, unusable or too old, the next call tries again;
- * once it works it is never unloaded, since it runs threads of its own. */
+/* Loading CUDA's driver. If the library is missing, unusable or too old, the next call tries again.
+ * Once it works it is never unloaded, because it has threads of its own. */
 #include "cuda/driver.h"
 
 #include "core/base/error.h"
@@ -62,7 +62,7 @@ static clp_status open_library(library *opened)
   return CLP_SUCCESS;
 }
 
-/* NULL: the library does not have the function in that version. */
+/* Returns a function. NULL: the library does not have it in that version. */
 static void *find_versioned(const library *from, const function *wanted)
 {
   void *address = NULL;
@@ -94,7 +94,7 @@ static clp_status resolve(const library *from, const function *wanted)
   return CLP_SUCCESS;
 }
 
-/* Why the driver cannot be used on this machine; NULL: the code is another kind of error. */
+/* Returns why the driver cannot be used on this machine. NULL: `code` is another kind of error. */
 static const char *why_unusable(clpi_cuda_result code)
 {
   switch (code) {
@@ -119,8 +119,8 @@ static clp_status refused(const char *call, clpi_cuda_result code)
   return clpi_error(CLP_BACKEND_ERROR, code, "%s failed with error %d", call, code);
 }
 
-/* Comes before the other functions, so that an old driver is reported as old and not as lacking
- * one. */
+/* Called before the other functions are found, so that an old driver is reported as old, and not as
+ * lacking one. */
 static clp_status check_version(const library *from)
 {
   static const function get_version = {"cuDriverGetVersion", "", 2020,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Marks are events. A released event may be recorded anew even while streams wait for it:
+/* Marks are events. A released event may be recorded again even while streams wait for it:
  * cuStreamWaitEvent refers to what was recorded when it was called. */
 #include "cuda/stream_order.h"
 
@@ -16,8 +16,8 @@ static clp_status refuse(clpi_cuda_result code, const char *why)
                     why);
 }
 
-/* Checks that the stream is of this context. Not for the legacy stream, of which every context has
- * its own. */
+/* Checks that the stream belongs to this context. Not for the legacy stream, which every context
+ * has. */
 static clp_status check_context(const clpi_cuda_context *context, clp_stream stream)
 {
   clpi_cuda_ctx ctx = NULL;

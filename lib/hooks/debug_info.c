@@ -50,8 +50,8 @@ static clp_status no_host_memory(void)
   return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for debug information");
 }
 
-/* Without a readable list of objects (/proc/self/maps), or file, there is no debug information,
- * which is no failure. */
+/* If the list of objects (/proc/self/maps) or the file cannot be read, there is no debug
+ * information, which is not a failure. */
 clp_status clpi_debug_info_open(const char *file, clpi_debug_info **out)
 {
   *out = NULL;
@@ -126,7 +126,7 @@ static void set_line_of_inlined_call(unit *in, Dwarf_Die *inlined, clpi_symbol *
 /* --- functions --- */
 
 /* Finds the unit of an address. The table of addresses (.debug_aranges) is optional and may be
- * wrong, so the unit is checked, and else searched for. */
+ * wrong. So the unit is checked, and if it is wrong, searched for. */
 static bool find_die(Dwarf *all, unit *in)
 {
   if (dwarf_addrdie(all, in->address, &in->die) && dwarf_haspc(&in->die, in->address) == 1)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints hook events as JSON, like cupy.cuda.memory_hooks.DebugPrintHook: its keys, in its order,
+/* Prints hook events as JSON, with the keys of cupy.cuda.memory_hooks.DebugPrintHook in its order,
  * and a flush after each line. A line is one stdio call, so lines of threads do not mix. */
 #include "core/base/error.h"
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The trace of CLPOOL_TRACE. It is completed when the process ends or the library is closed,
- * whichever comes first. If pools still use the hook then, it is only flushed and stays: threads
- * may be using it.
+/* The trace of CLPOOL_TRACE. It is completed when the process ends or the library is closed. If
+ * pools still use the hook then, it is flushed and kept, because threads may be using it.
  *
- * Opening a file may block for long, for example one of a server that does not answer. Meanwhile
- * the process must be able to fork and to end, so `lock`, which both take, is not held while the
- * file is opened; `opening` is.
+ * Opening a file may block for long, for instance if a server does not answer. Meanwhile the
+ * process must be able to fork and to end. Both take `lock`, so `lock` is not held while the file
+ * is opened; `opening` is.
  *
  * After a fork the file is the parent's. The child opens a file of its own if its name differs
- * (%p), and otherwise has no trace. */
+ * (%p). Otherwise it has no trace. */
 #include "core/hooks/hook.h"
 
 #include "core/base/bytes.h"
@@ -105,8 +104,8 @@ static void in_parent(void)
   pthread_mutex_unlock(&environment.lock);
 }
 
-/* The child's copies of the parent's pools keep its hook, which records nothing any more. A thread
- * that was opening the file does not exist in the child. */
+/* The child's copies of the parent's pools keep its hook, which records nothing. A thread that was
+ * opening the file does not exist in the child. */
 static void in_child(void)
 {
   joined_trace *trace = environment.current;
@@ -123,7 +122,7 @@ static void in_child(void)
 
 static bool is_watching;
 
-/* Children run handlers in the order of registration: in_child, which closes the hook, is to find
+/* Children run handlers in the order of registration: in_child, which closes the hook, must find
  * that it is inherited. */
 static void watch_forks(void)
 {
@@ -152,7 +151,7 @@ static clp_status no_host_memory(void)
   return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for the trace of %s", variable);
 }
 
-/* Failures are logged; the thread's last error stays as it was. */
+/* Failures are logged; the thread's last error does not change. */
 static void flush(clp_hook *hook)
 {
   clpi_kept_error kept;
@@ -248,7 +247,7 @@ static joined_trace *find_locked(const clp_hook *hook)
 }
 
 /* The trace stays open until the process ends, but is flushed when the last pool leaves: at the
- * end, failures might have no log callback to go to. */
+ * end, there may be no log callback for failures. */
 static void leave(const clp_hook *hook)
 {
   if (!hook)

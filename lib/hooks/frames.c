@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From the thread's stack to numbers: a tree of frames, whose nodes are numbered as they come. */
+/* Turns the thread's stack into numbers: nodes of a tree of frames, numbered in their order. */
 #include "hooks/frames.h"
 
 #include "hooks/object.h"
@@ -16,8 +16,8 @@
 
 /* --- Python, whose functions are looked up in the process --- */
 
-/* Members of `python`, and the names of the functions, of which the second stands in for the first:
- * there is an older one, or the position is a line. Objects are void. */
+/* Members of `python`, and the names of the functions. A second name is a substitute: an older
+ * function, or one that gives a line as the position. Objects are void. */
 #define PYTHON_FUNCTIONS(F)                                                                        \
   F(void *, thread_state, (void), "PyThreadState_GetUnchecked", "_PyThreadState_UncheckedGet")     \
   F(void *, own_thread_state, (void), "PyGILState_GetThisThreadState", NULL)                       \
@@ -73,7 +73,7 @@ static int read_count(struct dl_phdr_info *object, size_t bytes, void *count)
   return 1;
 }
 
-/* Looking for functions that are not there takes microseconds, so it is done again only when an
+/* Looking for functions that do not exist takes microseconds, so it is repeated only after an
  * object was loaded. */
 static const python *find_python(void)
 {
@@ -94,15 +94,15 @@ static const python *find_python(void)
   return found;
 }
 
-/* PyGILState_Check says yes to any thread once there are several interpreters. */
+/* With several interpreters, PyGILState_Check returns true on any thread. */
 static bool holds_lock(const python *api)
 {
   void *own = api->own_thread_state();
   return own && own == api->thread_state();
 }
 
-/* Python 3.11 makes objects of frames as they are asked for, and might collect garbage then: that
- * runs code of the program, in the middle of a call of the driver. */
+/* Python 3.11 makes objects of frames on request, and might then collect garbage. That would run
+ * code of the program in the middle of a call of the driver. */
 static size_t read_lines(const python *api, clpi_python_line lines[CLPI_MOST_FRAMES])
 {
   size_t count = 0;
@@ -129,7 +129,7 @@ static uintptr_t key_of(const clpi_python_line *line)
   return (uintptr_t)line->code ^ (uintptr_t)((uint64_t)line->position * odd);
 }
 
-/* The code object stays for good, so that no other one gets its key. */
+/* The code object is kept for ever, so that no other one gets its key. */
 static void describe_line(const clpi_python_line *line, char text[CLPI_FRAME_BYTES])
 {
   const python *api = find_python();
@@ -164,7 +164,7 @@ static bool is_left_out(uintptr_t address)
   return clpi_object_range_has(left_out[0], address) || clpi_object_range_has(left_out[1], address);
 }
 
-/* The dynamic linker has the paths of libraries as the program gave them. */
+/* The dynamic linker's paths of libraries are those that the program gave. */
 static void describe_address(uintptr_t address, char text[CLPI_FRAME_BYTES])
 {
   clpi_object_place place;
@@ -201,7 +201,7 @@ void clpi_frames_end(const clpi_frames *frames)
     find_python()->release(frames->lines[i].code);
 }
 
-/* Steps from a node to its child. False: there is no host memory for it. */
+/* Moves from a node to its child. False: there is no host memory for it. */
 static bool step(clpi_call_tree *tree, uint32_t *at, uintptr_t key, const clpi_python_line *line,
                  clpi_frame_definer *define, void *argument)
 {

@@ -91,7 +91,7 @@ static void end_use_locked(clp_line_profile *profile, uint64_t buffer_id)
     clpi_call_tree_use(&profile->stacks, node_at(profile, (uint32_t)node), -bytes);
 }
 
-/* A buffer that is in use already was released where the hook did not see it. */
+/* If a buffer is in use already, the hook did not see its release. */
 static void begin_use_locked(clp_line_profile *profile, const clp_hook_event *event, uint32_t node)
 {
   end_use_locked(profile, event->buffer_id);
@@ -112,8 +112,8 @@ static void record_request(const clp_hook_event *event, void *user_data)
   pthread_mutex_unlock(&profile->lock);
 }
 
-/* The request's node is not known any more after a reset, or after another request of the thread,
- * which an on_out_of_memory made. */
+/* The request's node is no longer known after a reset, or after another request of the thread, made
+ * by an on_out_of_memory. */
 static void record_buffer(const clp_hook_event *event, void *user_data)
 {
   clp_line_profile *profile = user_data;
@@ -141,7 +141,7 @@ static void record_acquired(const clp_hook_event *event, void *user_data)
   pthread_mutex_unlock(&profile->lock);
 }
 
-/* Before the release: after it, another thread may have the buffer. */
+/* Called before the release: afterwards, another thread may have the buffer. */
 static void record_release(const clp_hook_event *event, void *user_data)
 {
   clp_line_profile *profile = user_data;
@@ -202,7 +202,7 @@ static void end_maps(clp_line_profile *profile)
   clpi_map_end(&profile->sizes);
 }
 
-/* A thread of the parent may have been changing what an inherited one has. */
+/* A thread of the parent may have been changing an inherited profile. */
 void clp_line_profile_destroy(clp_line_profile *profile)
 {
   if (!profile || clpi_is_inherited(profile->forks))
@@ -241,7 +241,7 @@ clp_status clp_line_profile_reset(clp_line_profile *profile)
 
 /* --- reports --- */
 
-/* Works on a copy, so that recording need not wait while names are looked up. */
+/* Works on a copy, so that recording need not wait while names are found. */
 static clp_status make_report(clp_line_profile *profile, clp_line_profile_view view,
                               clpi_line_report *report)
 {

@@ -39,8 +39,8 @@ static bool is_named(const clpi_call_node *node)
   return node->depth > 0 && !((const clpi_line *)node->key)->is_nameless;
 }
 
-/* Start-up code is left out, which is only directly below the root or, of a stripped program, below
- * a line without a name; and lines that are too deep, or say less than their caller. */
+/* Leaves out start-up code, which is only directly below the root, or in a stripped program, below
+ * a line without a name. Also leaves out lines that are too deep, or say less than their caller. */
 static bool is_left_out(const building *all, uint32_t parent, const clpi_line *line)
 {
   const clpi_call_node *above = &all->report->lines.nodes[parent];
@@ -149,7 +149,7 @@ static clpi_profiled_bytes bytes_of(const clpi_line_report *report, const clpi_c
   return clpi_call_node_bytes(node, report->view);
 }
 
-/* Sums the bytes upwards. Children have greater numbers than their parents, so going backwards,
+/* Sums the bytes upwards. Children have greater numbers than their parents. So in descending order,
  * each is complete before it is added to its parent. NULL: out of host memory. */
 static branch *find_branches(const clpi_line_report *report)
 {

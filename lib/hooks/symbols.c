@@ -22,7 +22,7 @@ static void close_session(void *session)
 }
 
 /* The function at the program's entry point is known even without symbols. If the unwinder knows no
- * functions, as in static programs, it is taken to be a few dozen bytes long. */
+ * functions, as in static programs, a few dozen bytes are assumed. */
 static bool is_program_start(uintptr_t address)
 {
   enum { START_BYTES = 64 };
@@ -44,8 +44,8 @@ static clp_status show(void *session, uintptr_t address, clpi_symbol_visitor *vi
 
 const clpi_symbols clpi_process_symbols = {open_session, show, close_session, false};
 
-/* The C library calls main and threads' functions through functions of its own, whose names may be
- * unknown, so every frame in it counts as start-up code if it is outermost. */
+/* The C library calls main and threads' functions through its own functions, whose names may be
+ * unknown. So every frame in it counts as start-up code if it is outermost. */
 bool clpi_symbol_is_startup(const clpi_symbol *symbol)
 {
   static const char *const functions[] = {"_start",

@@ -66,7 +66,8 @@ static char *put_time(char *to)
   return put_fixed(to, now.tv_nsec / 1000, 6, ',');
 }
 
-/* How many bytes of a name a row has: no part of a letter of UTF-8, which readers may refuse. */
+/* Returns how many bytes of a name go into a row. A UTF-8 character is not cut, because readers may
+ * refuse a part of one. */
 static size_t cut_name(const char *name)
 {
   size_t length = strnlen(name, NAME_BYTES);
@@ -75,8 +76,8 @@ static size_t cut_name(const char *name)
   return length;
 }
 
-/* As CSV has it: in quotation marks where it has such, which are doubled, or commas. What would end
- * the line is a blank. */
+/* Writes text as in CSV: in quotation marks if it has commas or quotation marks, which are doubled.
+ * Characters that end a line become spaces. */
 static char *put_name(char *to, const char *name)
 {
   bool is_quoted = strpbrk(name, ",\"");
@@ -116,8 +117,8 @@ int clpi_trace_file_code(void)
   return errno ? errno : EIO;
 }
 
-/* Writes the buffer and returns how many bytes were written. An interrupted write goes on, but not
- * on a caller's file: stdio may drop its own buffer on failure, so bytes would be lost. */
+/* Writes the buffer and returns how many bytes were written. An interrupted write is continued, but
+ * not on a caller's file: stdio may drop its own buffer on failure, so bytes would be lost. */
 static size_t write_buffer(clpi_trace_file *self)
 {
   size_t done = 0;
@@ -148,7 +149,7 @@ void clpi_trace_file_stop(clpi_trace_file *self, int code)
   clpi_trace_file_fail(self, code);
 }
 
-/* Where the next line goes, which has so many bytes at most. */
+/* Returns the place of the next line, which has at most `bytes` bytes. */
 static char *make_room(clpi_trace_file *self, size_t bytes)
 {
   if (self->filled > CLPI_TRACE_BUFFER_BYTES - bytes)

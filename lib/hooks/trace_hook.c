@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes allocations and frees as rows of a trace.
  *
- * An allocate row is written after the allocation, a free row before the free. So in the trace of
- * several threads, too, memory is freed before it is allocated again.
+ * An allocate row is written after the allocation, a free row before the free. So even in the trace
+ * of several threads, memory is freed before it is allocated again.
  *
  * A hook does not see everything: memory may be allocated before it is registered, or freed by a
- * thread that does not have it. A free of memory that no row allocated is left out, and memory that
- * is allocated again without a free gets a free row first. Otherwise the trace could not be
- * replayed.
+ * thread without it. So that the trace can be replayed, it leaves out a free of memory that no row
+ * allocated. If memory is allocated again without a free, it writes a free row first.
  *
  * The child of a fork has a copy of the trace with the same file. The copy records nothing. */
 #include "hooks/trace_hook.h"
@@ -63,8 +62,8 @@ static void name_pools(trace *self)
     clpi_trace_file_add_column(&self->output, CLPI_TRACE_POOL);
 }
 
-/* A row of `event`, though of other memory and bytes. Whether there are names to be told is settled
- * with the first one. */
+/* Makes a row of `event`, but with other memory and bytes. The first row decides whether there is a
+ * column for names. */
 static void put_row_locked(trace *self, const char *action, clp_memory memory, uint64_t bytes,
                            const clp_hook_event *event, const clpi_frames *stack)
 {
@@ -80,7 +79,7 @@ static void put_row_locked(trace *self, const char *action, clp_memory memory, u
   clpi_trace_file_put(&self->output, &row);
 }
 
-/* Unlocks, and logs the first failure, since callbacks cannot return a status. */
+/* Unlocks, and logs the first failure, because callbacks cannot return a status. */
 static void unlock_and_log(trace *self)
 {
   int code = self->is_logged ? 0 : self->output.failure;
@@ -138,9 +137,8 @@ static void tell_malloc(const clp_hook_event *event, void *user_data)
   tell_malloc_from(user_data, event, NULL);
 }
 
-/* The stack is read before the lock is taken, since that takes microseconds and the locks of
- * others.
- */
+/* Reads the stack before it takes the lock, because that takes microseconds and the locks of
+ * others. */
 static void tell_malloc_with_stack(const clp_hook_event *event, void *user_data)
 {
   clpi_frames stack;
@@ -177,8 +175,8 @@ static clp_status no_host_memory(void)
   return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a hook");
 }
 
-/* To open a pipe would wait for a process that reads it, perhaps for ever; without waiting, ENXIO
- * says that there is none. */
+/* Opening a pipe would wait for a reader, perhaps for ever. Without waiting, ENXIO means that there
+ * is none. */
 static FILE *open_pipe(const char *path)
 {
   int descriptor = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
@@ -213,8 +211,8 @@ static clp_status open_file(trace *self, const char *path, FILE *file)
   return CLP_SUCCESS;
 }
 
-/* Not flushed in the child of a fork: what stdio has buffered of a caller's file is also in the
- * parent, which writes it. */
+/* Not flushed in the child of a fork: the parent also has what stdio buffered of a caller's file,
+ * and writes it. */
 static int close_file(const trace *self)
 {
   errno = 0;

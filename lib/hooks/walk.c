@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Walking the stack. libgcc's unwinder takes half a microsecond a frame, so what it finds is
- * learned: for a return address, how far the stack pointer of the caller is above. Where that is
- * known for all frames, the unwinder is not needed.
- *
- * A function whose frame varies in size (alloca) has several such distances, and is left to the
- * unwinder. While one of them is known, a walk may read a wrong word: one of the same stack, and
- * hardly ever a return address that leads on to the outermost frame. */
+/* Walking the stack. libgcc's unwinder takes half a microsecond for each frame, so this file learns
+ * its results: for a return address, the distance to the stack pointer of the caller. If that is
+ * known for all frames, the unwinder is not needed. A function whose frame varies in size (alloca)
+ * has several such distances, and is left to the unwinder. While only one of them is known, a walk
+ * may read a wrong word of the same stack. This is hardly ever a return address that leads to the
+ * outermost frame. */
 #include "hooks/call_stack.h"
 
 #include "core/base/spinlock.h"
@@ -41,9 +40,9 @@ static struct {
   } known[KNOWN]; /* each in the only slot for it */
 } learned;
 
-/* The pages of the thread's stack that the unwinder has walked, and which so are there to be read:
- * the address of their end, whose lowest bits are how many. A coroutine has another stack, which
- * may end sooner than distances say. */
+/* The pages of the thread's stack that the unwinder has walked, and that can therefore be read: the
+ * address of their end, with their number in its lowest bits. A coroutine has another stack, which
+ * may end before the known distances. */
 static _Thread_local uintptr_t walked __attribute__((tls_model("initial-exec")));
 
 static uintptr_t end_of_walked(void)
@@ -88,7 +87,7 @@ static void widen_walked(uintptr_t low, uintptr_t high)
   walked = high | MIN((high - low) / PAGE_BYTES, PAGE_BYTES - 1);
 }
 
-/* The walk's own frame is not learned: a quick walk begins with its caller. */
+/* The walk's own frame is not learned: a quick walk begins at its caller. */
 static void learn(const walk *done)
 {
   bool is_one_stack = true;
@@ -121,7 +120,7 @@ static _Unwind_Reason_Code show_frame(struct _Unwind_Context *context, void *arg
   return _URC_NO_REASON;
 }
 
-/* How many frames there are from the one at a return address on; 0: that is not known. */
+/* Returns the number of frames from the one at a return address on. 0: unknown. */
 __attribute__((no_sanitize("address"))) static size_t
 find_frames_locked(uintptr_t address, uintptr_t stack_pointer, uintptr_t frames[CLPI_RING_FRAMES])
 {

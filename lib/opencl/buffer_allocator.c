@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* The allocators of cl_mem buffers: deferred, and immediate on a queue.
  *
- * Threads of NVIDIA's driver (580) crash when several threads give it work on sub-buffers that
- * overlap, even if one was released or events or one queue order the work. It is fine once the
+ * NVIDIA's driver (580) crashes when several threads give it work on sub-buffers that overlap. It
+ * does so even if one was released, or if events or one queue order the work, but not once the
  * earlier work is done. So parts are exclusive there.
  *
  * Costs of that driver, which no call here can avoid:
  * - In a loop, making and releasing a sub-buffer takes 1 us each beside 16 others of the buffer, 3
- *   us beside 256, and 8 and 11 us beside 1,024. Made seldom, both together take 2.5 us beside
+ *   us beside 256, and 8 and 11 us beside 1,024. If rarely made, both together take 2.5 us beside
  *   none, and 14 us beside 128. Sub-buffers of other buffers make no difference.
- * - Releasing a sub-buffer that a kernel or a fill has used takes 10 to 13 us, even when that is
- *   done, and 0.4 us if it was never used.
+ * - Releasing a sub-buffer that a kernel or a fill has used takes 10 to 13 us, even when that work
+ *   is done. It takes 0.4 us if the sub-buffer was never used.
  * - Buffers of one piece of SVM (CL_MEM_USE_HOST_PTR) may overlap, and take 1 to 2 us to make. But
- *   SVM takes as much of the host's memory as of the device's (76 GiB of both on an H100 before
- *   clSVMAlloc failed), takes 580 ms for 1 GiB, and a buffer's destructor callback comes before its
- *   kernel has ended. */
+ *   SVM takes as much of the host's memory as of the device's: 76 GiB of both on an H100 before
+ *   clSVMAlloc failed. It takes 580 ms for 1 GiB, and a buffer's destructor callback comes before
+ *   its kernel has ended. */
 #include "core/allocator/allocator.h"
 #include "core/base/cancel.h"
 #include "core/base/error.h"
@@ -79,7 +79,7 @@ static clp_status buffer_allocate(void *self, size_t bytes, clp_memory *out)
   return status;
 }
 
-/* OpenCL keeps the memory until work that was queued before has used it. */
+/* OpenCL keeps the memory until earlier work of the queues has used it. */
 static clp_status buffer_free(void *self, clp_memory memory, size_t bytes)
 {
   (void)self, (void)bytes;
@@ -121,7 +121,7 @@ static void buffer_destroy(void *self)
   clpi_allocator_free_self(self);
 }
 
-/* What both have in common; `out` is as clp_allocator_create leaves it. */
+/* The part that both allocators share; `out` is set as by clp_allocator_create. */
 static clp_status create(buffer_allocator *self, clp_allocator_ops *ops, clp_allocator **out)
 {
   clpi_cl_bounds bounds;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Committing memory: a migration where OpenCL has it (1.2), else a small write.
+/* Committing memory: a migration if OpenCL has it (1.2), otherwise a small write.
  *
  * NVIDIA's driver (580) crashes when one thread migrates buffers while others give work to queues,
- * whatever locks stand around the migrations. Filling one byte takes as long, and also makes it
- * provide the memory or tell that there is none. */
+ * no matter which locks are around the migrations. Filling one byte takes as long, and also makes
+ * the driver provide the memory or report that there is none. */
 #include "opencl/commit.h"
 
 #include "opencl/cl_error.h"

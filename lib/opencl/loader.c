@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Finding OpenCL's functions. A process should have one loader: what layers and interposers are
- * told of the program's calls they are then told of ours. Python's packages bring their own along,
- * under names such as libOpenCL-1a2b3c4d.so.1.0.0, which the dynamic linker does not find by its
- * usual one. */
+/* Finding OpenCL's functions. A process should have one loader, so that layers and interposers see
+ * the program's calls and ours. Python's packages bring their own loader, under names such as
+ * libOpenCL-1a2b3c4d.so.1.0.0, which the dynamic linker does not find by the usual name. */
 #include "opencl/loader.h"
 
 #include "core/base/error.h"
@@ -29,7 +28,7 @@ enum { FUNCTION_COUNT = sizeof(functions) / sizeof(functions[0]) };
 
 clpi_cl_functions clpi_cl;
 
-/* The name of a function that the library does not have; NULL: it has all. */
+/* Returns the name of a function that the library lacks. NULL: it has all. */
 static const char *find_lacking(void *library)
 {
   for (size_t i = 0; i < FUNCTION_COUNT; i++) {
@@ -41,8 +40,8 @@ static const char *find_lacking(void *library)
   return NULL;
 }
 
-/* For dl_iterate_phdr: copies the path of the first library that is named as the loader to `path`,
- * of PATH_MAX bytes. Nothing may be loaded in here. */
+/* For dl_iterate_phdr: copies the path of the first library with a loader's name to `path`, of
+ * PATH_MAX bytes. Nothing may be loaded in here. */
 static int find_loaded(struct dl_phdr_info *info, size_t size, void *path)
 {
   (void)size;
@@ -56,7 +55,7 @@ static int find_loaded(struct dl_phdr_info *info, size_t size, void *path)
   return 1;
 }
 
-/* Opens the loader of the process, whatever it is called; else that of the system. `*name` becomes
+/* Opens the loader of the process, under any name; otherwise that of the system. `*name` becomes
  * its name. */
 static void *open_default(const char **name)
 {

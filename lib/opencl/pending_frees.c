@@ -28,7 +28,7 @@ static struct {
   unsigned forks; /* clpi_forks when it was locked last */
 } frees = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Events of before a fork are the parent's, and are not touched. */
+/* Events from before a fork are the parent's, and are not used. */
 static void lock_frees(void)
 {
   pthread_mutex_lock(&frees.lock);
@@ -99,7 +99,8 @@ void clpi_cl_pending_frees_add(const void *allocator, cl_context context, cl_eve
 
 /* --- waiting --- */
 
-/* The first free after a number. Others may be dropped between two calls, so it is searched for. */
+/* Returns the first free after a number. It is searched for, because others may be dropped between
+ * two calls. */
 static size_t find_after_locked(uint64_t number)
 {
   size_t low = 0, high = frees.count;
@@ -113,7 +114,7 @@ static size_t find_after_locked(uint64_t number)
   return low;
 }
 
-/* The event of the allocator's next free after a number, and not after the last, retained. NULL:
+/* Returns the retained event of the allocator's next free after a number, up to the last. NULL:
  * there is none. */
 static cl_event next_event(const void *allocator, uint64_t *number, uint64_t last)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A cl_mem that releases its memory to a pool when it is destroyed: a sub-buffer over a pool's
- * block, with a size and a lifetime of its own. */
+/* A cl_mem that releases its memory to a pool when it is destroyed. It is a sub-buffer over a
+ * pool's block, with its own size and lifetime. */
 #include "core/base/boundary.h"
 #include "core/base/cancel.h"
 #include "core/base/error.h"
@@ -33,8 +33,8 @@ static clp_status check_arguments(const clp_pool *pool, size_t bytes, cl_mem_fla
   return status ? status : clpi_cl_load(); /* the allocator may be the program's own */
 }
 
-/* The destructor callback, called once, by the thread that releases the cl_mem last or by one of
- * the driver's. It must not wait for a queue; releasing a buffer does not. */
+/* The destructor callback. It is called once, by the thread that releases the cl_mem last, or by a
+ * thread of the driver. It must not wait for a queue; releasing a buffer does not. */
 static void CL_CALLBACK give_back(cl_mem mem, void *buffer)
 {
   (void)mem;

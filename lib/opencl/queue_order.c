@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Marks are events of markers. OpenCL 1.1 has no wait lists, but older calls that do the same.
  *
- * A marker fails as soon as one of the commands before it fails, in PoCL even while others of them
- * still run. So a failed marker does not mean that the work is done: the mark is renewed by a new
- * marker, behind what is left in the queue.
+ * A marker fails as soon as a command before it fails, in PoCL even while others still run. So a
+ * failed marker does not mean that the work is done. A new marker, behind the queue's remaining
+ * work, then replaces it.
  *
- * In an out-of-order queue PoCL (3.1, and its sources up to 6.0) heeds the last barrier alone: one
- * of the program's, with a wait list, undoes ours. So such a queue is never made to wait: it gets
- * other memory, or where there is no way around it the caller waits on the host. */
+ * In an out-of-order queue, PoCL (3.1, and its sources up to 6.0) respects only the last barrier: a
+ * barrier of the program with a wait list undoes ours. So such a queue is never made to wait. It
+ * gets other memory, or if that is impossible, the caller waits on the host. */
 #include "opencl/queue_order.h"
 
 #include "core/base/error.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The allocator of shared virtual memory. clSVMAlloc returns NULL for every error, so all arguments
- * are checked beforehand: then NULL can only mean out of memory.
+/* The allocator of shared virtual memory. clSVMAlloc returns NULL for every error. So all arguments
+ * are checked before, and NULL can only mean out of memory.
  *
  * On NVIDIA's driver (580), clEnqueueSVMFree breaks calls of other threads: clSVMAlloc returns
- * NULL, and kernels lose their arguments (CL_INVALID_KERNEL_ARGS from clFinish). There the host
+ * NULL, and kernels lose their arguments (CL_INVALID_KERNEL_ARGS from clFinish). So there the host
  * waits and calls clSVMFree instead. */
 #include "core/allocator/allocator.h"
 #include "core/base/cancel.h"

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* By a call that no driver can fail. None is asked for what it cannot have. */
+/* By a call that cannot fail in any driver. No driver is asked for what it cannot have. */
 clpi_cl_leave_buffers clpi_cl_find_leave_buffers(void)
 {
   return secure_getenv("OPENCL_LAYERS")

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The out-of-memory ladder: a table of steps that free memory, some for a request over the pool's
- * limit, some for a device out of memory. Whenever a step has freed something, the request is tried
- * again; when it has nothing more to free, the next step follows. The pool's own held blocks are
- * freed as pyopencl.tools.MemoryPool does. */
+ * limit, some for a device out of memory. After each step that has freed something, the request is
+ * tried again; when a step has nothing more to free, the next one follows. The pool's own held
+ * blocks are freed as in pyopencl.tools.MemoryPool. */
 #include "core/pool/request.h"
 
 #include "core/base/boundary.h"
