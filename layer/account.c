@@ -36,7 +36,7 @@ static size_t bound_of(const clpi_account *account, size_t peak)
   return peak + MIN(account->spare_bytes, peak / PEAK_PART + SMALL_BYTES);
 }
 
-/* What the account may come to with a block of so many bytes. */
+/* The most that the account may have with a new block of `bytes`. */
 static size_t most_with(const clpi_account *account, size_t taken, size_t bytes)
 {
   bool is_bare = clpi_account_passes_bound || account->hold_bytes != SIZE_MAX ||

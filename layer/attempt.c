@@ -4,7 +4,7 @@
 #include "blocks.h"
 #include "order.h"
 
-/* Others may hold memory again each time, and take it: so there is an end to calls, too. */
+/* Other threads may hold and take memory again each time, so there is a bound on calls, too. */
 enum { TURNS = 10000, MOST_CALLS = 16 };
 
 _Thread_local bool clpi_leaves_buffers;

@@ -74,7 +74,8 @@ static bool is_same_machine(const contents *first, const contents *second)
          memcmp(first->start + machine, second->start + machine, sizeof(Elf32_Half)) == 0;
 }
 
-/* A loader names the directory of its drivers' files, and with layers the variable of theirs. */
+/* A loader contains the name of the directory of its drivers' files, and if it has layers, the name
+ * of their variable. */
 static bool can_replace(const char *path, const char *loader)
 {
   static const char variable[] = "OPENCL_LAYERS";

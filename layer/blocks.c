@@ -62,7 +62,8 @@ static clp_status refuse(const clpi_account *account, size_t bytes)
                     account->limit_bytes);
 }
 
-/* The first image of a kind says how many bytes each of them has. Takes these and sets `*bytes`. */
+/* The first image of a kind shows how many bytes each of them takes. Counts these and sets
+ * `*bytes`. */
 static clp_status take_image_bytes(clpi_context *context, clpi_kind *kind, cl_mem image,
                                    size_t *bytes)
 {
@@ -116,7 +117,7 @@ static clp_status allocate(void *self, size_t number, clp_memory *out)
   return CLP_SUCCESS;
 }
 
-/* OpenCL keeps the memory until work that was queued before has used it. */
+/* OpenCL keeps the memory until earlier work of the queues has used it. */
 static clp_status free_block(void *self, clp_memory memory, size_t number)
 {
   clpi_context *context = self;

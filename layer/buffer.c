@@ -12,7 +12,7 @@
 
 /* --- blocks --- */
 
-/* Room under the limit and the bound is made of held blocks. */
+/* Held blocks make room under the limit and the bound. */
 static clp_status allocate(clpi_context *context, const clpi_kind *kind, clp_buffer **out,
                            uint64_t *born)
 {
@@ -52,7 +52,7 @@ static cl_mem create(clpi_context *context, const clpi_kind *kind, size_t bytes,
   return block;
 }
 
-/* Where a rounded size does not fit in the limit, the program's own may. */
+/* If a rounded size does not fit into the limit, the requested one may. */
 cl_mem clpi_buffer_create(clpi_context *context, cl_mem_flags flags, size_t bytes, cl_int *code)
 {
   const clpi_kind *kind = clpi_context_buffer_kind(context, flags, bytes, true);
@@ -73,8 +73,8 @@ cl_mem clpi_image_create(clpi_context *context, const clpi_kind_key *key, cl_int
 
 /* --- references --- */
 
-/* What the driver still does with a buffer whose last reference is gone is its own affair: it calls
- * the program back, or knows the memory as mapped. */
+/* Whether the driver must end the buffer itself after the last reference: it calls the program
+ * back, or knows the memory as mapped. */
 static bool must_leave(const clpi_mem *mem)
 {
   cl_uint maps = 0;
@@ -85,8 +85,8 @@ static bool must_leave(const clpi_mem *mem)
                              maps > 0);
 }
 
-/* The driver's last reference goes here, not within the pool: the driver may call the program back
- * then, which may wait for threads that need the pool, or the lock of drivers. */
+/* Drops the driver's last reference here, not inside the pool: the driver may then call the program
+ * back, which may wait for threads that need the pool or the lock of drivers. */
 static void leave(const clpi_mem *mem)
 {
   cl_mem handle = mem->handle;
@@ -164,8 +164,8 @@ cl_int clpi_mem_release(clpi_mem *mem)
   return references > 0 ? CL_SUCCESS : CL_INVALID_MEM_OBJECT;
 }
 
-/* Without host memory the whole stays, since nobody sees the part's end. A whole that is a part has
- * the driver's references, too, since clpi_mem_release drops both. */
+/* Without host memory the block stays, because the layer would not see the part's end. If the block
+ * is a part itself, it also has the driver's references, because clpi_mem_release drops both. */
 void clpi_mem_add_part(clpi_mem *of, cl_mem part, size_t origin)
 {
   clpi_mem *made = clpi_mem_add(part);

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/param.h>
 
-/* What a large buffer has too much is much: less than 1 in 2^LARGE_BITS. */
+/* Large buffers have little padding: less than 1 in 2^LARGE_BITS. */
 enum { LARGE_BYTES = 1 << 20, LARGE_BITS = 6 };
 
 static clpi_handles contexts = CLPI_HANDLES_INIT;
@@ -28,7 +28,8 @@ static atomic_bool has_closed;
 
 /* --- which contexts have pools --- */
 
-/* With several devices, a buffer moves between them, and pools would keep what is nobody's. */
+/* With several devices a buffer moves between them, and pools would keep memory that no device
+ * needs. */
 static bool is_pooled(cl_context handle, clpi_cl_bounds *bounds)
 {
   cl_uint devices = 0;
@@ -125,7 +126,7 @@ static void close_context(clpi_context *context)
   pthread_mutex_unlock(&all.lock);
 }
 
-/* Its queues may still name the pool, which stays for them. */
+/* Its queues may still refer to the pool, which stays for them. */
 void clpi_context_release(clpi_context *context)
 {
   if (atomic_fetch_sub(&context->references, 1) > 1)
@@ -180,8 +181,8 @@ clpi_kind *clpi_context_buffer_kind(clpi_context *context, cl_mem_flags flags, s
   return clpi_kind_get(&context->kinds, &key, &context->lock);
 }
 
-/* The pool's bytes are numbers of kinds: one of them less is one block less, whatever its kind. The
- * pool looks at all kinds, so with many of them several blocks go at once. */
+/* The pool's bytes are numbers of kinds: one less means one block less, of any kind. The pool looks
+ * at all kinds, so with many of them several blocks go at once. */
 bool clpi_context_free_oldest(clpi_context *context)
 {
   enum { MANY_KINDS = 64, PART = 8 };

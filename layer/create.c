@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory objects as the program makes them: from the context's pool, or by the driver. */
+/* Makes the program's memory objects, from the context's pool or with the driver. */
 #include "create.h"
 
 #include "attempt.h"
@@ -14,8 +14,8 @@ static bool make_again(clpi_attempt *attempt, cl_int code, cl_context context)
   return code && clpi_attempt_again(attempt, code, clpi_context_find(context));
 }
 
-/* False: images with this descriptor are not pooled. Only what counts for the type is looked at:
- * the program need not set the rest. */
+/* False: images with this descriptor are not pooled. It reads only members that matter for the
+ * type, because the program need not set the others. */
 static bool image_key(clpi_kind_key *key, cl_mem_flags flags, const cl_image_format *format,
                       const cl_image_desc *desc)
 {
@@ -89,8 +89,8 @@ static cl_mem create(const clpi_request *wanted, cl_int *code)
 
 /* --- parts --- */
 
-/* Whether a part that ends at this byte would end beyond a pooled buffer, but within its block.
- * Then `exact` is a buffer of exactly the size asked for, to ask the driver about; NULL: there is
+/* Whether a part that ends at this byte would end beyond a pooled buffer, but inside its block.
+ * Then `exact` is a buffer of exactly the requested size, for a call of the driver; NULL: there is
  * none. */
 static bool is_beyond(const clpi_mem *whole, size_t end, cl_mem *exact)
 {

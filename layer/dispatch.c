@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a layer's library exports: who it is, and its functions. */
+/* What a layer's library exports: its name and its functions. */
 #include "dispatch.h"
 
 #include <fcntl.h>
@@ -68,9 +68,9 @@ void clpi_layer_is_used(void)
   unused = NULL;
 }
 
-/* clpool's run and record name an auditor in front of others, for programs whose loader has no
- * layers (audit.c), and a file: it has text once a layer was reached, and is gone once the layer
- * was of use. What this process starts gets neither. */
+/* clpool's run and record set an auditor before others, for programs whose loader has no layers
+ * (audit.c). They also name a file: a layer writes to it when it is reached, and removes it when it
+ * is of use. Programs that this process starts get neither. */
 static void clean_environment(void)
 {
   static const char auditor[] = "/libclpool-audit.so";
@@ -86,8 +86,8 @@ static void clean_environment(void)
   }
 }
 
-/* A process may have two loaders, such as a Python package's own beside the system's. What one of
- * them shows the layer, the other must not show it again. */
+/* A process may have two loaders, such as a Python package's own and the system's. If one of them
+ * passes a call to the layer, the other must not pass it again. */
 cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_dispatch *target_dispatch,
                                cl_uint *num_entries_ret, const cl_icd_dispatch **layer_dispatch_ret)
 {

@@ -11,7 +11,8 @@
 
 /* --- what work waits for --- */
 
-/* The program's list behind the mark; NULL: the driver is to refuse the list, or it is done. */
+/* Returns the mark, followed by the program's list. NULL: the driver must refuse the list, or the
+ * mark is done. */
 static cl_event *lengthen(cl_event mark, cl_uint count, const cl_event *list)
 {
   bool is_right = !count == !list;
@@ -28,7 +29,7 @@ static cl_event *lengthen(cl_event mark, cl_uint count, const cl_event *list)
   return longer;
 }
 
-/* The queue gets work with this list. Returns what end_work must have. */
+/* Prepares work of the queue with this list. Returns the list to pass to end_work. */
 static cl_event *begin_work(cl_command_queue handle, cl_uint *count, const cl_event **list)
 {
   clpi_queue *queue = clpi_queue_find(handle);
@@ -60,10 +61,10 @@ static void begin_bare_work(cl_command_queue handle)
 
 /* --- ranges --- */
 
-/* The driver knows the block, not the buffer. If a call ends between their ends, the layer moves it
- * to end as far beyond the block. The driver then refuses it with the code that it has for this. */
+/* The driver knows the block, not the buffer. If a range ends between their ends, the layer moves
+ * it to end as far beyond the block. The driver then refuses it with the right code. */
 
-/* How far to move a box of bytes, as clEnqueueReadBufferRect has it. */
+/* Returns how far to move a box of bytes, as clEnqueueReadBufferRect has it. */
 static size_t shift_of_box(cl_mem buffer, const size_t *origin, const size_t *region,
                            size_t row_pitch, size_t slice_pitch)
 {
@@ -279,7 +280,7 @@ static bool work_again(clpi_attempt *attempt, cl_int code, cl_command_queue hand
 WORK(DEFINE)
 #undef DEFINE
 
-/* Those that use no memory, and wait for all work before them where they have no list. */
+/* Calls that use no memory, and without a list wait for all earlier work. */
 #define BARE_WORK(X)                                                                               \
   X(clEnqueueMarkerWithWaitList,                                                                   \
     (cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event),                \
@@ -342,7 +343,7 @@ static void *CL_API_CALL map_image(cl_command_queue queue, cl_mem image, cl_bool
   return host;
 }
 
-/* --- work that runs the program's own functions, which may wait for anything --- */
+/* --- work that runs functions of the program, which may wait for anything --- */
 
 static cl_event *begin_dependent_work(cl_command_queue handle, cl_uint *count,
                                       const cl_event **list)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A hash table with open addressing. Threads may still look at a table that has been replaced by a
- * larger one, so it stays, for good: all of them together are no larger than the last.
- *
- * A slot whose handle was removed is not free at once: handles behind it would not be found any
- * more. It is free when the next one is. */
+/* A hash table with open addressing. Threads may still search a table that was replaced by a larger
+ * one, so it is kept for ever: all old tables together are no larger than the last. A slot whose
+ * handle was removed is not free at once, because searches would not find handles after it. It is
+ * free when the next one is. */
 #include "handles.h"
 
 #include <stdint.h>
@@ -23,7 +22,7 @@ typedef struct clpi_handle_table {
 
 enum { FREE = 0, TAKEN = 1, FIRST_SLOTS = 256 };
 
-/* Handles are addresses of objects, whose lowest bits say nothing. */
+/* Handles are addresses of objects, whose lowest bits are always the same. */
 static size_t first_slot(const table *in, uintptr_t handle)
 {
   return (size_t)((handle >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (in->slots - 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A hash table with chains, which only grows: looking takes no lock. */
+/* A hash table with chains, which only grows: a search takes no lock. */
 #include "kind.h"
 
 #include <stdlib.h>

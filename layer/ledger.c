@@ -37,7 +37,7 @@ static struct {
 
 /* --- the lock --- */
 
-/* False: nothing is recorded any more, and the lock is not taken. */
+/* False: recording has ended, and the lock is not taken. */
 static bool begin_entry(void)
 {
   if (!clpi_recording_goes_on())
@@ -74,7 +74,7 @@ static void *find(const clpi_map *map, const void *key)
   return found ? (void *)(uintptr_t)*found : NULL;
 }
 
-/* A new object of zeros under a key that is not there. NULL: no host memory, and it ends. */
+/* Adds an object of zeros under a new key. NULL: no host memory, and recording ends. */
 static void *add(clpi_map *map, const void *key, size_t bytes)
 {
   void *added = calloc(1, bytes);
@@ -99,7 +99,7 @@ static context *add_context(const void *handle)
   return found;
 }
 
-/* Contexts may also come from extensions, of which nothing is seen. NULL: no host memory, or no
+/* Contexts may also come from extensions that the layer does not see. NULL: no host memory, or no
  * context, which is the program's mistake. */
 static context *find_or_add_context(const void *handle)
 {
@@ -167,7 +167,7 @@ static void drop_reference(holding *one, uintptr_t stream)
   }
 }
 
-/* The program's references have ended unseen; parts may still refer to it. */
+/* The layer did not see the end of the program's references; parts may still refer to it. */
 static void end_stale(holding *stale)
 {
   end_holding(stale, 0);
@@ -206,8 +206,7 @@ static void add_memory(const void *handle, const void *memory, size_t bytes, con
   end_entry();
 }
 
-/* The stack is read without the lock, since that takes some microseconds and the locks of others.
- */
+/* Reads the stack without the lock, because that takes microseconds and the locks of others. */
 static void add_memory_with_stack(const void *handle, const void *memory, size_t bytes,
                                   const char *kind, uint64_t flags)
 {

@@ -4,7 +4,7 @@
 #include "dispatch.h"
 #include "order.h"
 
-/* Whoever released the last block may still hold the lock. */
+/* The caller that released the last block may still hold the lock. */
 static void end(clpi_context *context)
 {
   pthread_mutex_lock(&context->lock);
@@ -22,8 +22,8 @@ void clpi_contexts_sweep(void)
     end(unused);
 }
 
-/* Without the lock of all contexts, which the program's callbacks need, and what is waited for may
- * be behind those. */
+/* Without the lock of all contexts: the program's callbacks need it, and the awaited work may be
+ * behind those. */
 void clpi_contexts_stop(void)
 {
   clpi_context *context;

@@ -20,8 +20,8 @@ static void stamp(clpi_queue *queue)
     continue;
 }
 
-/* From here on nobody hands a block on behind this queue alone: those who did so before they could
- * see the change are before the mark, since clpi_order_allocate looks again. */
+/* From here on no thread hands a block on behind this queue alone. Threads that did so before they
+ * could see the change are before the mark, because clpi_order_allocate looks again. */
 static void end_sole_locked(clpi_context *context)
 {
   clpi_queue *sole = context->sole;
@@ -51,8 +51,8 @@ static bool mark_is_done_locked(clpi_context *context)
   return true;
 }
 
-/* Without the lock, which the program's callbacks need to release buffers, and what the mark is
- * behind may wait for those. */
+/* Without the lock: the program's callbacks need it to release buffers, and the mark may be behind
+ * work that waits for those. */
 static void await_mark_locked(clpi_context *context)
 {
   cl_event mark = context->mark;
@@ -64,10 +64,9 @@ static void await_mark_locked(clpi_context *context)
   pthread_mutex_lock(&context->lock);
 }
 
-/* An out-of-order queue of PoCL's cannot be made to wait (lib/opencl/queue_order.c), but each of
- * its commands can. The host must not: the program may be inside of a callback that the mark is
- * behind.
- */
+/* An out-of-order queue of PoCL cannot be made to wait (lib/opencl/queue_order.c), but each of its
+ * commands can. The host must not wait: the program may be inside a callback that the mark is
+ * behind. */
 static cl_event join_locked(clpi_queue *queue)
 {
   clpi_context *context = queue->context;
@@ -184,7 +183,7 @@ clp_status clpi_order_allocate(clpi_context *context, uint32_t kind, clp_buffer 
   return clp_pool_allocate(pool, kind, out);
 }
 
-/* The next queue that had work since then; NULL: there is none. */
+/* Returns the next queue that has had work since then. NULL: there is none. */
 static clpi_queue *find_user_locked(clpi_queue *from, uint64_t born)
 {
   while (from && from->latest_work <= born)
@@ -192,9 +191,9 @@ static clpi_queue *find_user_locked(clpi_queue *from, uint64_t born)
   return from;
 }
 
-/* Marks the queues behind which a buffer was released, each at some of its releases. Without, a
- * queue is marked when a block is looked for, behind all that was queued since the release: of two
- * queues that run ahead of the host, next to no block would be found done. */
+/* Marks the queues behind which a buffer was released, each at some of its releases. Otherwise a
+ * queue would be marked when a block is looked for, behind all work since the release. With two
+ * queues that run ahead of the host, hardly any block would then be found done. */
 static void mark_queues_locked(const clpi_context *context, uint64_t born)
 {
   enum { RELEASES = 7 }; /* odd, since those of two kinds may alternate */
@@ -222,8 +221,8 @@ static clp_status release_behind_queues_locked(clpi_context *context, clp_buffer
   return status;
 }
 
-/* A closed context's pool holds nothing: the driver itself orders what it gets back. Where no queue
- * had work since the buffer was made, there is nothing to order. */
+/* A closed context's pool holds nothing: the driver itself orders the memory that it gets back. If
+ * no queue had work since the buffer was made, there is nothing to order. */
 void clpi_order_release(clpi_context *context, clp_buffer *buffer, uint64_t born)
 {
   clpi_queue *sole = atomic_load(&context->sole);

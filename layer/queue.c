@@ -60,8 +60,8 @@ static void end_queue(clpi_queue *queue)
   free(queue);
 }
 
-/* Whether the queue may go: the program has released it, and its work is done or was never there.
- */
+/* Whether the queue may end: the program has released it, and its work is done, or it never had
+ * any. */
 static bool is_through_locked(clpi_queue *queue)
 {
   cl_int progress = CL_COMPLETE;
@@ -95,7 +95,8 @@ void clpi_queues_sweep_locked(clpi_context *context)
 cl_int clpi_queue_release(clpi_queue *queue)
 {
   clpi_context *context = queue->context;
-  /* As the driver's release does. A queue on the device has nothing to flush, and says so. */
+  /* As the driver's release does. A queue on the device has nothing to flush, and the call fails.
+   * */
   (void)clpi_target->clFlush(queue->handle);
   pthread_mutex_lock(&context->lock);
   size_t references = clpi_references_drop(&queue->references);

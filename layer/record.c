@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The layer that records: memory made, shared and given back, told to the ledger. What the program
- * asks for goes to the driver as it is, and so do the answers. */
+/* The layer that records memory that the program makes, shares and gives back, in the ledger. Calls
+ * go to the driver unchanged, and so do their results. */
 #include "dispatch.h"
 #include "ledger.h"
 #include "watch.h"
 
 /* --- memory objects --- */
 
-/* Whether the program was denied memory, not told that it asked wrongly. */
+/* Whether memory was refused to the program, and not because its arguments were wrong. */
 static bool is_refusal(cl_int code)
 {
   return code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||

@@ -26,7 +26,8 @@ static struct {
   clpi_trace_file file;
 } recording;
 
-/* Sees to it that nobody else writes to the file, now or before. Returns why not, or NULL. */
+/* Makes sure that no other process writes to the file or has written to it. Returns why not, or
+ * NULL. */
 static const char *claim(int descriptor)
 {
   struct stat found;
@@ -59,7 +60,7 @@ static const char *open_file(const char *path)
   return NULL;
 }
 
-/* The file ends with the first failure, which is told once. */
+/* The file ends at the first failure, which is reported once. */
 static void end_if_failed(void)
 {
   if (!recording.file.failure || atomic_load_explicit(&recording.has_ended, memory_order_relaxed))

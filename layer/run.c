@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The layer that pools: contexts and queues as they are made, shared and released, and memory as it
- * is shared and released. What has no pool goes to the driver as it is. */
+/* The layer that pools: it watches contexts, queues and memory as they are made, shared and
+ * released. Calls about objects without a pool go to the driver unchanged. */
 #include "attempt.h"
 #include "buffer.h"
 #include "core/base/bytes.h"
@@ -67,7 +67,7 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue handle, cl_command_que
   return clpi_target->clGetCommandQueueInfo(handle, what, room, to, size_ret);
 }
 
-/* A sub-buffer has the flags of the whole, of which some are not the program's (more_flags). */
+/* A sub-buffer has the flags of its block, some of which are not the program's (more_flags). */
 static cl_int get_flags(const clpi_mem *mem, size_t room, void *to, size_t *size_ret)
 {
   const clpi_mem *block = mem;
@@ -168,7 +168,7 @@ static cl_int CL_API_CALL release_mem(cl_mem handle)
   return mem ? clpi_mem_release(mem) : clpi_target->clReleaseMemObject(handle);
 }
 
-/* The driver calls back when the block goes, so it goes with the program's last reference. */
+/* The driver calls back when the block goes, so it must go with the program's last reference. */
 static cl_int CL_API_CALL set_destructor(cl_mem handle, void(CL_CALLBACK *notify)(cl_mem, void *),
                                          void *user_data)
 {
@@ -227,8 +227,8 @@ static cl_icd_dispatch functions = {
     .clGetExtensionFunctionAddressForPlatform = get_extension_for_platform,
 };
 
-/* The library waits for events to see what is done, and where memory has run out for it to come
- * back. That could wait for the program. */
+/* The library waits for events to find out whether work is done, or for memory to come back. Such a
+ * wait could wait for the program, so it fails unless the events are complete. */
 static cl_int CL_API_CALL wait_if_done(cl_uint count, const cl_event *events)
 {
   for (cl_uint i = 0; i < count; i++) {
