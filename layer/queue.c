@@ -95,8 +95,7 @@ void clpi_queues_sweep_locked(clpi_context *context)
 cl_int clpi_queue_release(clpi_queue *queue)
 {
   clpi_context *context = queue->context;
-  /* As the driver's release does. A queue on the device has nothing to flush, and the call fails.
-   * */
+  /* As the driver's release does. On a device's queue the call fails: it has nothing to flush. */
   (void)clpi_target->clFlush(queue->handle);
   pthread_mutex_lock(&context->lock);
   size_t references = clpi_references_drop(&queue->references);

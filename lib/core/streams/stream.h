@@ -41,7 +41,7 @@ struct clpi_stream {
   unsigned pins;     /* operations that note uses of it, or call the allocator with its handle */
   unsigned visitors; /* other operations that look at it without the lock */
   bool is_forgotten; /* by the program: a call with the handle gets another record */
-  bool stands;       /* a brief wait for its work timed out, and nothing was done since */
+  bool is_stalled;   /* a brief wait for its work timed out, and nothing was done since */
   uint64_t done;     /* all uses of lower epochs are done */
   uint64_t freed; /* the highest epoch of uses whose memory was freed before they are done; or 0 */
   clpi_wait waits[CLPI_WAITS]; /* its latest waits */

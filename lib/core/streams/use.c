@@ -156,7 +156,7 @@ void clpi_marks_seal_locked(clpi_stream *stream, clpi_list *unneeded)
 
 static void note_done_locked(clpi_stream *stream, const clpi_mark *done, clpi_list *dead)
 {
-  stream->stands = false;
+  stream->is_stalled = false;
   if (stream->done < done->epoch)
     stream->done = done->epoch;
   while (!clpi_list_is_empty(&stream->marks)) {
@@ -238,12 +238,12 @@ bool clpi_use_wait_briefly(clpi_streams *streams, const clpi_use *use)
   if (!mark)
     return true;
   pthread_mutex_lock(streams->lock);
-  bool stands = stream->stands;
+  bool is_stalled = stream->is_stalled;
   pthread_mutex_unlock(streams->lock);
   bool done =
-      stands ? is_done(streams->allocator, mark) : naps_until_done(streams->allocator, mark);
+      is_stalled ? is_done(streams->allocator, mark) : naps_until_done(streams->allocator, mark);
   pthread_mutex_lock(streams->lock);
-  stream->stands = !done;
+  stream->is_stalled = !done;
   pthread_mutex_unlock(streams->lock);
   finish(streams, stream, mark, done, NULL);
   return done;
