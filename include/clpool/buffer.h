@@ -41,7 +41,7 @@ extern "C" {
  * detect that error: both calls may succeed, the block may get two owners, and the pool's lists may
  * be damaged. Later calls may then fail, crash or not return.
  * CLP_ALREADY_RELEASED: a second release. The pool always detects it if the first release has
- *   returned before the second one begins. */
+ *   returned before the second one begins, and the buffer was not handed out in between. */
 clp_status clp_buffer_release(clp_buffer *buffer);
 
 /** Releases a buffer without waiting, if the block goes to the calling thread's shard, the usual
@@ -74,8 +74,8 @@ clp_status clp_buffer_record_use(clp_buffer *buffer, clp_stream stream);
 
 /** Binds the buffer to a stream: clp_buffer_release then releases it on that stream
  * (pyopencl.SVMAllocation.bind_to_queue). If it was bound to another stream, the pool makes the new
- * stream wait for the work given to the old one. If the new stream cannot be made to wait, as a
- * PoCL queue out of order, the host waits.
+ * stream wait for the work given to the old one. If the new stream cannot wait, such as an
+ * out-of-order PoCL queue, the host waits.
  * CLP_BACKEND_ERROR or another status of the allocator: also if the wait failed. */
 clp_status clp_buffer_bind(clp_buffer *buffer, clp_stream stream);
 

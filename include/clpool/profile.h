@@ -21,8 +21,8 @@ extern "C" {
  * - in use: of buffers that were allocated and not yet released.
  *
  * Recording stores only addresses, no names. Its space grows with the number of different stacks
- * and of buffers in use, its time does not. Several threads may record at once, while another one
- * writes a report.
+ * and of buffers in use; its time does not depend on them. Several threads may record at once,
+ * while another one writes a report.
  *
  * A buffer is in use from its allocation to its release, by any thread, if the hook sees both:
  *
@@ -35,8 +35,8 @@ extern "C" {
  * After a fork, the child's copy records nothing. clp_line_profile_destroy does nothing with it,
  * and all calls that return a status return CLP_NOT_SUPPORTED.
  *
- * The profile keeps the outermost 256 frames of a stack. It does not see frames of code without
- * unwind tables, nor frames further out. */
+ * The profile keeps the outermost 256 frames of a stack. It sees neither code without unwind tables
+ * nor its callers. */
 typedef struct clp_line_profile clp_line_profile;
 
 /** What a report shows of each line. */
