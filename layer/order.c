@@ -196,7 +196,7 @@ static clpi_queue *find_user_locked(clpi_queue *from, uint64_t born)
  * queues that run ahead of the host, hardly any block would then be found done. */
 static void mark_queues_locked(const clpi_context *context, uint64_t born)
 {
-  enum { RELEASES = 7 }; /* odd, since those of two kinds may alternate */
+  enum { RELEASES = 7 }; /* odd, because those of two kinds may alternate */
   for (clpi_queue *it = find_user_locked(context->queues, born); it;
        it = find_user_locked(it->next, born))
     if (++it->releases % RELEASES == 0)

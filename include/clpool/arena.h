@@ -105,7 +105,7 @@ clp_status clp_arena_allocator_create(clp_allocator *upstream, const clp_arena_o
  * While there is a reserve:
  *
  * - Trims of pools (such as clp_pool_free_held) and growth leave the arena at least `bytes`.
- * - The arena serves requests from the reserve, whatever their size, before it takes more.
+ * - The arena serves requests of any size from the reserve, before it takes more.
  * - Limits count the reserve as taken.
  * - No request fails because of an unused segment. If the device or a limit refuses a request, the
  *   arena gives unused segments of the reserve back and asks again. It takes the missing part of

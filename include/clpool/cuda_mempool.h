@@ -125,7 +125,7 @@ struct clp_cuda_mempool_usage {
   uint64_t reserved_bytes;      /**< taken from the device */
   uint64_t peak_reserved_bytes; /**< the most since the pool was made or the last reset */
   uint64_t used_bytes;          /**< in use, as the driver rounds */
-  uint64_t peak_used_bytes;     /**< likewise the most */
+  uint64_t peak_used_bytes;     /**< the most in use since then */
 };
 
 /** The initial value of a clp_cuda_mempool_usage: its size, and zeros. */

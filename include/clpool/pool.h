@@ -424,8 +424,8 @@ typedef struct clp_pool_stats {
   size_t managed_bytes;             /**< active and held, as allocated; CuPy's total_bytes */
   size_t active_bytes;              /**< as requested; CuPy's used_bytes are rounded up */
   size_t held_bytes;                /**< as allocated; CuPy's free_bytes */
-  size_t peak_managed_bytes;        /**< the most since creation or clp_pool_reset_peaks */
-  size_t peak_active_bytes;         /**< likewise */
+  size_t peak_managed_bytes;        /**< since creation or clp_pool_reset_peaks */
+  size_t peak_active_bytes;         /**< since then, too */
   uint64_t allocations;             /**< that succeeded: hits plus misses */
   uint64_t hits;                    /**< served without the device */
   uint64_t misses;                  /**< served with new memory from the device */

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 struct clpi_debug_info {
-  Dwfl *objects; /* NULL: unusable since libdw ran out of host memory */
+  Dwfl *objects; /* NULL: unusable, because libdw ran out of host memory */
 };
 
 /* A query for one address. */
@@ -89,10 +89,10 @@ static const char *text_of(Dwarf_Die *die, unsigned name)
  * relative names. */
 static const char *as_given(unit *in, const char *file)
 {
-  const char *folder = text_of(&in->die, DW_AT_comp_dir);
+  const char *directory = text_of(&in->die, DW_AT_comp_dir);
   const char *main_file = dwarf_diename(&in->whole);
-  size_t length = folder ? strlen(folder) : 0;
-  bool is_inside = length && file && strncmp(file, folder, length) == 0 && file[length] == '/';
+  size_t length = directory ? strlen(directory) : 0;
+  bool is_inside = length && file && strncmp(file, directory, length) == 0 && file[length] == '/';
   return is_inside && main_file && main_file[0] != '/' ? file + length + 1 : file;
 }
 

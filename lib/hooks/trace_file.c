@@ -54,7 +54,7 @@ static char *put_fixed(char *to, long value, unsigned count, char separator)
   return to + 1;
 }
 
-/* The time of day, in UTC, since local time jumps at daylight saving. */
+/* The time of day, in UTC, because local time jumps at daylight saving. */
 static char *put_time(char *to)
 {
   struct timespec now;

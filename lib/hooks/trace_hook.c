@@ -36,7 +36,7 @@ enum { NAME_BYTES = 256 /* the most of a name that a message quotes */ };
 typedef struct trace {
   clp_hook hook;
   unsigned forks;       /* clpi_forks when the trace was made */
-  pthread_mutex_t lock; /* guards the rest, but for the name */
+  pthread_mutex_t lock; /* guards the rest, except the name */
   clpi_map live;        /* memory with an allocate row and no free row yet, and its bytes */
   size_t live_nulls;    /* how many of those have memory 0, which are buffers of zero bytes */
   bool is_logged;       /* the failure of the file has been logged */

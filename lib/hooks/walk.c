@@ -34,7 +34,7 @@ typedef struct walk {
 } walk;
 
 static struct {
-  clpi_spinlock lock; /* guards the rest; only tried, since a fork may leave it taken */
+  clpi_spinlock lock; /* guards the rest; only tried, because a fork may leave it taken */
   struct {
     uintptr_t return_address, distance;
   } known[KNOWN]; /* each in the only slot for it */

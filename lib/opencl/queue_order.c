@@ -21,8 +21,8 @@
 typedef struct mark {
   pthread_mutex_t lock; /* guards the events */
   cl_event event;       /* of a marker behind all work that the mark stands for */
-  cl_event failed; /* the failed event that `event` replaced; NULL: none. Kept, since PoCL 3.1 reads
-                      it when the work before it ends, even if it is released */
+  cl_event failed; /* the failed event that `event` replaced; NULL: none. Kept, because PoCL 3.1
+                      reads it when the work before it ends, even if it is released */
   cl_command_queue queue; /* retained */
 } mark;
 

@@ -92,7 +92,7 @@ clp_status clp_buffer_create_sub_buffer(const clp_buffer *buffer, cl_mem_flags f
     return status;
   cl_mem mem = clp_buffer_cl_mem(buffer);
   if (!mem)
-    return CLP_INVALID_ARGUMENT; /* which clp_buffer_cl_mem told */
+    return CLP_INVALID_ARGUMENT; /* with clp_buffer_cl_mem's last error */
   pthread_mutex_lock(&clpi_cl_driver_lock);
   status = clpi_cl_sub_buffer_create(mem, flags, origin, bytes, out);
   pthread_mutex_unlock(&clpi_cl_driver_lock);
