@@ -88,7 +88,7 @@ typedef bool (*clp_out_of_memory_callback)(clp_pool *pool, size_t bytes, void *u
 
 /** How a pool behaves. Begin with CLP_POOL_OPTIONS_INIT, which sets no field, and change what you
  * like. A field that you set wins, even if you set it to 0. For a field that you do not set, the
- * pool uses the environment's variable (clpool/clpool.h), or if there is none, the default. If a
+ * pool uses the environment's variable (doc/environment.md), or if there is none, the default. If a
  * field that you set overrides a variable, the log says so, once for each variable.
  *
  * If you fill the struct with zeros instead, `initialized` is 0, and fields of 0 are not set. */

@@ -6,7 +6,7 @@
 #include <clpool/bytes.h>
 #include <clpool/status.h>
 
-/* --- the variables of the environment that set defaults of the process (clpool/clpool.h) ---
+/* --- the variables of the environment that set defaults of the process (doc/environment.md) ---
  *
  * If a variable is not set, the call succeeds and does not change the result. The same happens in
  * programs that have more rights than their caller. CLP_INVALID_ARGUMENT: the text cannot be read;
