@@ -276,6 +276,26 @@ START_TEST(a_loop_that_begins_meanwhile)
 }
 END_TEST
 
+/* T used the loop's memory, and its work is not done. S does not begin its loop there unseen: it
+ * waits, or has other memory. */
+START_TEST(a_loop_waits_for_other_streams)
+{
+  clp_buffer *others[4];
+  start(0);
+  for (unsigned i = 0; i < 6; i++)
+    make_pairs(0, 104, false);
+  clpt_late_run_all(&rig.device);
+  clpt_late_hold(&rig, rig.t);
+  for (unsigned i = 0; i < 4; i++)
+    others[i] = clpt_late_take_from(&rig, rig.pool, 2000, rig.t);
+  for (unsigned i = 0; i < 4; i++)
+    clpt_late_release_on(&rig, others[i], rig.t);
+  make_pairs(0, 104, false);
+  clpt_late_run(&rig.device, rig.s);
+  end();
+}
+END_TEST
+
 CLPT_SUITE("loops on an arena")
 {
   TCase *tests = clpt_case(suite, "loops");
@@ -284,4 +304,5 @@ CLPT_SUITE("loops on an arena")
   tcase_add_test(tests, a_loop_of_many_lives);
   tcase_add_loop_test(tests, a_loop_that_is_found_meanwhile, 0, 4);
   tcase_add_loop_test(tests, a_loop_that_begins_meanwhile, 0, 2);
+  tcase_add_test(tests, a_loop_waits_for_other_streams);
 }
