@@ -65,7 +65,7 @@ def without_times(text):
 def check_commands(guide, verbs):
     """The guide shows what commands print here, in blocks that begin with "$ clpool VERB" or a
     loop, except for lines with a time or a device. The current folder has their files."""
-    for block in re.findall(r'^```.*\n(.*?)^```', read(f'{SOURCE}/doc/{guide}'), re.M | re.S):
+    for block in re.findall(r'^```[^\n]*\n(.*?)^```', read(f'{SOURCE}/doc/{guide}'), re.M | re.S):
         if re.match(rf'\$ (clpool ({verbs})|for )', block):
             command = '\n'.join(line[2:] for line in block.split('\n') if line[:2] in ('$ ', '> '))
             shown = '\n'.join(line for line in block.split('\n') if line[:2] not in ('$ ', '> '))
