@@ -39,8 +39,8 @@ int main(void)
       return failure("buffer");
     clEnqueueFillBuffer(queue, clp_buffer_cl_mem(buffer), &one, sizeof(one), 0, BYTES, 0, NULL,
                         NULL);
-    /* The fill may still be running. All work is on one in-order queue, so what the next owner
-     * of the block enqueues comes after it. */
+    /* The fill may still be running. All work is on one in-order queue, so the commands of the
+     * block's next owner run after it. */
     clp_buffer_release(buffer);
   }
 
