@@ -34,6 +34,15 @@ def test_from_pyopencl(tmp_path):
     subprocess.run(command, cwd=tmp_path, check=True)
 
 
+@pytest.mark.parametrize("guide, count", [("README.md", 1), ("doc/python.md", 2)])
+def test_first_blocks(guide, count):
+    """The first blocks of Python are a program that runs."""
+    text = (TREE / guide).read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    program = "".join(blocks[:count])
+    subprocess.run([sys.executable, "-c", program], stdin=subprocess.DEVNULL, check=True)
+
+
 def test_convert_prints_what_the_guide_shows(tmp_path):
     text = (TREE / "doc/from-cupy-and-rmm.md").read_text()
     command = re.search(r"^    python (-m clpool convert \S+\.json .*)", text, re.MULTILINE)[1]
