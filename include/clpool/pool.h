@@ -3,21 +3,21 @@
  * clpool/pool.h - the pool: keeps released blocks of device memory and hands them out again.
  *
  * Semantics: pyopencl.tools.MemoryPool. Blocks live in bins (clpool/bin.h). A released block goes
- * back to its bin, and the next allocation of that bin takes the block released last. A pool on an
- * arena whose memory is an address holds nothing: see clp_pool_create.
+ * back to its bin. The next allocation from the bin takes the block that was released last. A pool
+ * on an arena whose memory is an address holds nothing: see clp_pool_create.
  *
  * Threads. A pool stores its held blocks in up to 64 shards. Each shard has its own lock, and each
- * thread uses one shard, so threads seldom wait for each other. From the 65th thread on, they share
- * shards. If the thread's shard has no block of the bin, the pool takes blocks from other shards
- * before it asks the device. In measurements, threads that used the same bin took at most 1.10
- * times their peak use from the device, plus one block for each thread. When a thread ends, the
- * next new thread takes over its shard. Every function here reaches all held blocks, including
- * those of sleeping threads.
+ * thread uses one shard, so threads seldom wait for each other. More than 64 threads share shards.
+ * If the thread's shard has no block of the bin, the pool takes blocks from other shards before it
+ * asks the device. In measurements, threads that used the same bin took at most 1.10 times their
+ * peak use from the device, plus one block for each thread. When a thread ends, the next new thread
+ * takes over its shard. Every function here reaches all held blocks, including those of sleeping
+ * threads.
  *
  * Waiting:
  *
- * - The pool holds a shard's lock for some tens of instructions. It holds locks for longer to look
- *   at all shards, which clp_pool_get_stats always does, and other calls sometimes.
+ * - The pool holds a shard's lock for some tens of instructions. To look at all shards, it holds
+ *   their locks longer. clp_pool_get_stats always does this, other calls sometimes.
  * - A pool that holds nothing has one lock, its arena's.
  * - The pool never holds a lock while it calls the device or the program.
  * - A thread that waits for a lock first pauses, then yields its processor, then sleeps for 50 us
@@ -29,16 +29,16 @@
  *   wait.
  *
  * Forks. The child of a fork must make its own pools, because the parent's other threads may have
- * been inside any call at the fork. With the parent's pools, allocators and buffers, the child may
+ * been inside any call. With the parent's pools, allocators and buffers, the child may only:
  *
  * - release buffers: the call does nothing;
  * - add and drop references: no object ends, so their host memory stays taken until the child ends;
  * - call functions that return properties, such as clp_buffer_memory and clp_pool_get_limit.
  *
  * Any other call returns CLP_NOT_SUPPORTED and does not touch a device. The child's own allocators
- * and pools work if their backend survives a fork: host memory and simulated memory do. A child
- * that was forked inside a callback of the library must not return from it, but call exec or _exit.
- * vfork and posix_spawn are safe. */
+ * and pools work if their backend survives a fork: host memory and simulated memory do. If a
+ * callback of the library forks, the child must call exec or _exit instead of returning from the
+ * callback. vfork and posix_spawn are safe. */
 #ifndef CLPOOL_POOL_H
 #define CLPOOL_POOL_H
 
@@ -62,7 +62,7 @@ typedef struct clp_buffer clp_buffer;
 /** Flags: when a block released on one stream may be handed to another. */
 enum {
   CLP_REUSE_OPPORTUNISTIC = 1u << 0,        /**< when the first stream's work is done */
-  CLP_REUSE_INTERNAL_DEPENDENCIES = 1u << 1 /**< after the pool made the other stream wait for it */
+  CLP_REUSE_INTERNAL_DEPENDENCIES = 1u << 1 /**< at once: the other stream waits for that work */
 };
 
 /** Frees what the program can spare, such as buffers of this pool, and returns whether it freed
@@ -70,16 +70,16 @@ enum {
  * after the pool has freed what it can. `bytes` is the size of the requested block.
  *
  * If it returns true, the pool tries the request again, and if that fails, calls it again. The
- * callback may also free other libraries' memory, in pieces. The request fails after 64 calls in a
- * row that returned true without a gain: the thread gave no more bytes back to clpool's allocators
- * than it took from them.
+ * callback may also free other libraries' memory, in pieces. To end an endless loop, the request
+ * fails after 64 calls in a row that returned true although the thread gave no more bytes back to
+ * clpool's allocators than it took.
  *
  * The pool calls it on the thread that allocates, without any lock of the library. It may use any
  * pool. Inside it, requests to the same pool do not call it again. */
 typedef bool (*clp_out_of_memory_callback)(clp_pool *pool, size_t bytes, void *user_data);
 
 /** @name Not set
- * The values of fields of clp_pool_options that are not set, and what the pool then uses. @{ */
+ * Values that mean "not set" in clp_pool_options, and what the pool uses instead. @{ */
 #define CLP_DEFAULT_BITS        0x7fffffffu /**< CLPOOL_LEADING_BITS, else 4 */
 #define CLP_DEFAULT_REUSE_FLAGS 0x7fffffffu /**< both flags */
 #define CLP_DEFAULT_HOLD_BYTES  SIZE_MAX    /**< CLPOOL_HOLD, else no bound */
@@ -89,27 +89,26 @@ typedef bool (*clp_out_of_memory_callback)(clp_pool *pool, size_t bytes, void *u
 /** How a pool behaves. Begin with CLP_POOL_OPTIONS_INIT, which sets no field, and change what you
  * like. A field that you set wins, even if you set it to 0. For a field that you do not set, the
  * pool uses the environment's variable (doc/environment.md), or if there is none, the default. If a
- * field that you set overrides a variable, the log says so, once for each variable.
+ * field that you set overrides a variable, the log callback gets a message, once for each variable.
  *
  * If you fill the struct with zeros instead, `initialized` is 0, and fields of 0 are not set. */
 typedef struct clp_pool_options {
   size_t struct_size;              /**< sizeof(clp_pool_options) */
   unsigned initialized;            /**< set by CLP_POOL_OPTIONS_INIT: a field of 0 is set */
-  unsigned leading_bits_in_bin_id; /**< 0 to CLP_MAX_LEADING_BITS: more mean less padding and fewer
-                                      hits */
+  unsigned leading_bits_in_bin_id; /**< 0 to CLP_MAX_LEADING_BITS: more bits mean less padding and
+                                      fewer hits */
   unsigned reuse_flags; /**< CLP_REUSE_... flags. 0: a stream gets no block that was released on
                            another one */
   clp_out_of_memory_callback on_out_of_memory; /**< NULL: none */
   void *user_data;                             /**< passed to on_out_of_memory */
   /** For messages, traces (clpool/trace.h) and clp_pool_name; copied. NULL: none. */
   const char *name;
-  /** How many bytes the pool holds at most. It gives more back to the device, the least recently
-   * used first. SIZE_MAX - 1: no bound. The pool checks the bound when it asks the device, and at
-   * least at every 64th release of a thread. So each thread may leave up to 64 blocks of any size
-   * held beyond it. For a pool that never holds a block, call clp_pool_stop_holding. */
+  /** The most bytes that the pool holds. It gives blocks above this bound back to the device, least
+   * recently used first. SIZE_MAX - 1: no bound. The pool checks the bound when it asks the device,
+   * and at least at every 64th release of a thread. So each thread may leave up to 64 blocks of any
+   * size held above it. For a pool without held blocks, call clp_pool_stop_holding. */
   size_t hold_bytes;
-  unsigned arena; /**< 1: the pool stands on an arena of its own over the allocator; 0: it does
-                     not */
+  unsigned arena; /**< 1: the pool makes its own arena over the allocator; 0: no arena */
 } clp_pool_options;
 
 /** Sets no field. */
@@ -120,8 +119,8 @@ typedef struct clp_pool_options {
   }
 
 /** Makes an empty pool over `allocator`, which it retains. NULL options mean CLP_POOL_OPTIONS_INIT.
- * CLPOOL_ARENA=1 has no effect if the allocator cannot split blocks, such as an arena. Two of the
- * environment's variables are sizes:
+ * CLPOOL_ARENA=1 has no effect if the allocator cannot split blocks, such as an arena. Two
+ * environment variables are sizes:
  *
  * - CLPOOL_MEMORY_LIMIT is the initial limit, such as "512M", or "40%" of the device's memory. "0"
  *   means no limit. Units are capital letters (clp_bytes_parse in clpool/bytes.h).
@@ -134,9 +133,9 @@ typedef struct clp_pool_options {
  *
  * - It carves the requested size, rounded up to the alignment; leading bits do not matter.
  * - A release gives the block to the arena at once. held_blocks and held_bytes are 0.
- * - "The device" is what takes real memory. An allocation is a miss if the arena took a segment for
- *   it, otherwise a hit. The figures device_allocations and device_frees, and the alloc and
- *   device_free hooks, are about segments that the arena takes or gives back in this pool's calls.
+ * - "The device" is the allocator below the arena. An allocation is a miss if the arena took a
+ *   segment for it, otherwise a hit. device_allocations and device_frees count segments that the
+ *   arena takes or gives back in this pool's calls; the hooks alloc and device_free report them.
  * - clp_pool_free_held, trims, hold_bytes and clp_pool_stop_holding give back the arena's segments
  *   without blocks.
  *
@@ -146,8 +145,8 @@ typedef struct clp_pool_options {
  * On success `*out` is an object with one reference, the caller's; on failure it is NULL. Any
  * thread.
  * CLP_INVALID_ARGUMENT: NULL allocator or out, leading_bits_in_bin_id above CLP_MAX_LEADING_BITS,
- *   unknown reuse flags, `initialized` or `arena` neither 0 nor 1, a struct_size too small or with
- *   unknown fields set, a variable of the environment that cannot be read.
+ *   unknown reuse flags, `initialized` or `arena` neither 0 nor 1, a struct_size that is too small,
+ *   fields set that this version does not know, an environment variable with an invalid value.
  * CLP_NOT_SUPPORTED: CLPOOL_MEMORY_LIMIT or CLPOOL_HOLD is a percentage, and the device's memory is
  *   unknown; `arena` is 1, and the allocator cannot split blocks; or the allocator was made before
  *   a fork, by a parent of this process.
@@ -158,23 +157,22 @@ clp_status clp_pool_create(clp_allocator *allocator, const clp_pool_options *opt
 /** Adds a reference. Returns its argument. NULL is allowed. Any thread. */
 clp_pool *clp_pool_retain(clp_pool *pool);
 
-/** Drops a reference. With the last one the pool stops holding, as by clp_pool_stop_holding. Active
- * buffers stay valid, and the pool ends when the last of them is released. If the device refuses to
- * take a block back at the end, the log callback gets a message, and the last error does not
- * change. NULL is a no-op. Any thread. */
+/** Drops a reference. When the last one is dropped, the pool stops holding, as after
+ * clp_pool_stop_holding. Active buffers stay valid, and the pool ends when the last of them is
+ * released. If the device refuses to take a block back at the end, the log callback gets a message,
+ * and the last error does not change. NULL is a no-op. Any thread. */
 void clp_pool_release(clp_pool *pool);
 
 /** Takes a buffer of at least `bytes` from the pool. If the pool holds a block of the same bin, it
- * hands that out without a call to the device. Otherwise it takes new memory. All work that uses
- * the buffer must be on the allocator's home stream, which may be out of order; otherwise the
+ * hands that out without a call to the device. Otherwise it takes new memory. The buffer is for
+ * work on the allocator's home stream, which may be out of order. If other streams use it, the
  * program must synchronize, as in PyOpenCL.
  *
- * When the device is out of memory, the pool takes these steps, one after another, while the
- * request still fails:
+ * When the device is out of memory, the pool takes these steps in order until the request succeeds:
  *
  * - It frees its own held blocks, the largest first and one at a time.
- * - It asks once more for the requested size, rounded up to the alignment, if that is less than the
- *   size of the bin. Such a block is never held: it goes back to the device at its release.
+ * - It asks for the requested size, rounded up to the alignment, instead of the bin's size, if that
+ *   is smaller. Such a block is never held: it goes back to the device at its release.
  * - It frees held blocks of other pools on the same allocator.
  * - It waits for pending frees of its own allocator. It also waits for those of other SVM
  *   allocators of the context, but 20 ms at most, because their queues may wait for something that
@@ -188,10 +186,11 @@ void clp_pool_release(clp_pool *pool);
  *
  * Zero bytes succeed with memory 0 and do not touch the device. On success `*out` is the caller's,
  * until clp_buffer_release. On failure it is NULL, and the pool's figures and blocks are as before,
- * except for held blocks that were freed on the way. Any thread.
+ * except that held blocks may be freed. Any thread.
  * CLP_INVALID_ARGUMENT: NULL pool or out, more bytes than the largest block the device allows.
- * CLP_LIMIT_EXCEEDED: the pool's limit leaves no room for the requested size, with nothing held,
- *   and on_out_of_memory did not help; or that size, rounded up, is larger than the limit.
+ * CLP_LIMIT_EXCEEDED: the pool's limit leaves no room for the requested size, even with nothing
+ *   held, and on_out_of_memory did not help; or the requested size, rounded up, is larger than the
+ *   limit.
  * CLP_OUT_OF_DEVICE_MEMORY: no step helped.
  * CLP_BUSY: the call comes from inside the allocator's own `free`, and would have to wait for
  *   itself.
@@ -199,11 +198,11 @@ void clp_pool_release(clp_pool *pool);
  * CLP_BACKEND_ERROR or another status of the allocator, passed on at once. */
 clp_status clp_pool_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
 
-/** Takes a buffer without waiting, if the calling thread's shard holds a fitting block, the usual
- * case once a program is warm; otherwise returns false. The buffer is as from clp_pool_allocate.
- * The call tries the shard's lock, but never waits for it, and calls neither the device nor a hook
- * nor another callback. So a caller with a lock of its own, such as the Python interpreter's, needs
- * to release that lock only if this returns false.
+/** Takes a buffer without waiting if the calling thread's shard holds a fitting block; otherwise
+ * returns false. Once a program is warm, most calls succeed. The buffer is as from
+ * clp_pool_allocate. The call tries the shard's lock, but never waits for it, and calls neither the
+ * device nor a hook nor another callback. So a caller with a lock of its own, such as the Python
+ * interpreter's, needs to release that lock only if this returns false.
  *
  * If it returns false, it did nothing, `*out` is NULL, and the last error is as before. Then call
  * clp_pool_allocate, which serves the request or returns its error. Causes of false, among others:
@@ -221,12 +220,12 @@ bool clp_pool_try_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
 /** @name Stream order
  * CUDA's stream-ordered semantics (cudaMallocAsync, cudaFreeAsync), on every allocator that can
  * order streams. A stream is a cl_command_queue or a CUstream of the allocator's context. The pool
- * keeps a queue alive as long as a block may need it, and a few dozen for longer. A CUstream must
- * be forgotten before it is destroyed (clp_pool_forget_stream).
+ * keeps a queue alive as long as a block may need it, and up to a few dozen queues for longer. A
+ * CUstream must be forgotten before it is destroyed (clp_pool_forget_stream).
  *
- * A buffer allocated on a stream may be used by work given to that stream from then on. After a
- * release on a stream, the same stream may get the block at once. Another stream gets it in these
- * cases only, and otherwise new memory:
+ * Work that the program gives to a stream after an allocation on this stream may use the buffer.
+ * After a release on a stream, the same stream may get the block at once. Another stream gets the
+ * block only in these cases; otherwise it gets new memory:
  *
  * - The work given to the first stream up to the release is done (CLP_REUSE_OPPORTUNISTIC).
  * - The pool has made the other stream wait for that work (CLP_REUSE_INTERNAL_DEPENDENCIES).
@@ -245,8 +244,8 @@ bool clp_pool_try_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
  * A release makes no call to the backend. Only when another stream needs the block, the pool marks
  * the first stream. It then asks whether the work before the mark is done, or makes the other
  * stream wait for the mark. The mark covers all work that the first stream was given until then. So
- * this work must not wait for later work of the other stream, not even through a host that waits
- * for that stream.
+ * this work must not wait for later work of the other stream, nor for a host thread that waits for
+ * such work.
  *
  * You can mix these calls with clp_pool_allocate and clp_buffer_release, which use the allocator's
  * home stream. If the allocator has no home stream:
@@ -295,12 +294,12 @@ bool clp_pool_try_allocate_on(clp_pool *pool, size_t bytes, clp_stream stream, c
 clp_status clp_pool_forget_stream(clp_pool *pool, clp_stream stream);
 
 /** Marks a stream now, behind all work that it was given. Once that work is done, the pool can
- * reuse the blocks that were released there before the call. Without it, the pool marks the
- * stream only when another stream needs a block, and must then also wait for later work.
+ * reuse the blocks that were released there before the call. Without it, the pool marks the stream
+ * only when another stream needs a block, and must then also wait for later work.
  *
  * The call changes no order and waits for nothing. It costs a marker or an event of the backend, so
- * call it only once every few releases. It helps if the host runs ahead of several streams, and the
- * pool has only CLP_REUSE_OPPORTUNISTIC.
+ * call it only once every few releases. It helps a pool with only CLP_REUSE_OPPORTUNISTIC if the
+ * host runs ahead of several streams.
  * CLP_BACKEND_ERROR or another status of the allocator: the stream could not be marked. */
 clp_status clp_pool_mark_stream(clp_pool *pool, clp_stream stream);
 
@@ -362,8 +361,8 @@ clp_status clp_free_all_held(void);
 /** @} */
 
 /** @name Limit
- * Bounds managed bytes: active and held ones, as allocated. If a block of the bin's size would pass
- * the limit, the pool takes these steps, one after another, while the request still fails:
+ * Bounds managed bytes: active and held ones, as allocated. If a block of the bin's size would
+ * exceed the limit, the pool takes these steps in order until the request succeeds:
  *
  * - It frees its held blocks, the largest first.
  * - It asks for the requested size, rounded up to the alignment. So a limit of 1 GiB serves 1 GiB.
@@ -412,8 +411,8 @@ size_t clp_pool_get_limit(const clp_pool *pool);
  * - at a thread's first release after 64 allocations for each thread,
  * - at misses.
  *
- * The pool reports a peak at such a moment within 7 %, and may miss a shorter one. The figure may
- * be a little too high, because the pool reads the sum without locks, but not above
+ * The pool reports a peak that lasts until such a moment within 7 %. It may miss a shorter peak.
+ * The figure may be a little too high, because the pool reads the sum without locks, but not above
  * peak_managed_bytes. Any thread. @{ */
 
 /** A pool's figures. */
