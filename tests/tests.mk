@@ -302,6 +302,9 @@ tests_layer_program_SOURCES = \
 tests_layer_program_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 tests_layer_program_LDADD = $(OPENCL_LIBS)
 CLEANFILES += $(layer_programs)
+tests_layer_test_layer_SOURCES = \
+	tests/layer/fake_driver.c tests/layer/fake_driver.h \
+	tests/layer/test_layer.c
 tests_layer_test_layer_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 if LAYER
 if HAVE_CHECK
