@@ -73,6 +73,7 @@ tests_libclptest_a_SOURCES = \
 	tests/support/instrumented.h \
 	tests/support/late_device.c tests/support/late_device.h \
 	tests/support/late_rig.c tests/support/late_rig.h \
+	tests/support/late_streams.c tests/support/late_streams.h \
 	tests/support/order_cases.h tests/support/order_suite.c tests/support/order_suite.h \
 	tests/support/pools.c tests/support/pools.h \
 	tests/support/recorder.c tests/support/recorder.h \

@@ -1,144 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* A device whose streams run late: its streams, its memory, the functions of its allocator, and
- * what users and tests do. What ends in _locked needs the device's lock. */
+/* A device whose streams run late: its memory, and the functions of its allocator. What ends in
+ * _locked needs the device's lock. */
 #include "late_device.h"
 
 #include "core/allocator/allocator.h"
 #include "suite.h"
 
-#include <stdio.h>
-
 enum { GRAIN = 256 /* bytes; offsets of parts are multiples of it */ };
 
 typedef clpt_late_device late;
-typedef struct clpt_late_point point;
-
-/* One piece of work, which waits for `after`. Without `run` it does no more. */
-typedef struct clpt_late_work {
-  point after;
-  void (*run)(late *it, clpt_late_block *block, uint64_t tag);
-  late *device;
-  clpt_late_block *block;
-  uint64_t tag;
-  struct clpt_late_work *next;
-} clpt_late_work;
-
-struct clpt_late_mark {
-  late *device;
-  point at;
-  bool released;
-  clpt_late_mark *next;
-};
-
-static void *new_zeroed(size_t bytes)
-{
-  void *memory = calloc(1, bytes);
-  if (!memory)
-    abort();
-  return memory;
-}
-
-/* Only the first is kept. */
-static void wrong_locked(late *it, const char *what)
-{
-  if (!it->wrong[0])
-    (void)snprintf(it->wrong, sizeof(it->wrong), "%s", what);
-}
-
-static pthread_mutex_t *lock(late *it)
-{
-  pthread_mutex_lock(&it->lock);
-  return &it->lock;
-}
-
-static void unlock(pthread_mutex_t *const *locked)
-{
-  pthread_mutex_unlock(*locked);
-}
-
-/* Has the device's lock to the end of the function. */
-#define LOCKED(it)                                                                                 \
-  __attribute__((cleanup(unlock), unused)) pthread_mutex_t *const locked_ = lock(it)
-
-/* --- streams --- */
-
-static bool has_ended(const clpt_late_stream *stream)
-{
-  return stream->users + stream->retains == 0;
-}
-
-static clpt_late_stream *add_stream_locked(late *it)
-{
-  clpt_late_stream *stream = it->streams.reuse_addresses ? it->streams.newest : NULL;
-  while (stream && (!has_ended(stream) || stream->first))
-    stream = stream->next;
-  if (!stream) {
-    stream = new_zeroed(sizeof(*stream));
-    stream->end = &stream->first;
-    stream->next = it->streams.newest;
-    it->streams.newest = stream;
-  }
-  stream->users = 1;
-  return stream;
-}
-
-static bool is_stream_locked(const late *it, const clpt_late_stream *stream)
-{
-  for (const clpt_late_stream *known = it->streams.newest; known; known = known->next)
-    if (known == stream)
-      return !has_ended(known);
-  return false;
-}
-
-static void give_locked(clpt_late_stream *stream, clpt_late_work work)
-{
-  clpt_late_work *given = new_zeroed(sizeof(*given));
-  *given = work;
-  *stream->end = given;
-  stream->end = &given->next;
-  stream->given++;
-}
-
-static point end_of(clpt_late_stream *stream)
-{
-  return (point){stream, stream->given};
-}
-
-static bool is_reached(point at)
-{
-  return !at.stream || at.stream->done >= at.position;
-}
-
-/* False: no work is left, or it waits for another stream. */
-static bool step_locked(clpt_late_stream *stream)
-{
-  clpt_late_work *work = stream->first;
-  if (!work || !is_reached(work->after))
-    return false;
-  stream->first = work->next;
-  if (!stream->first)
-    stream->end = &stream->first;
-  if (work->run)
-    work->run(work->device, work->block, work->tag);
-  free(work);
-  stream->done++;
-  return true;
-}
-
-/* Does what is needed to get there, on other streams too, and no more. It always gets there: work
- * waits only for points that were there before it. */
-static void reach_locked(point at)
-{
-  while (!is_reached(at))
-    if (!step_locked(at.stream))
-      reach_locked(at.stream->first->after);
-}
 
 /* --- blocks --- */
 
 static clpt_late_block *add_block_locked(late *it, void *content, size_t bytes)
 {
-  clpt_late_block *block = new_zeroed(sizeof(*block));
+  clpt_late_block *block = clpt_late_new(sizeof(*block));
   block->content = content;
   block->memory = it->opaque ? ++it->last_handle : (clp_memory)content;
   block->bytes = bytes;
@@ -153,7 +29,7 @@ static clpt_late_block *find_locked(late *it, clp_memory memory)
   while (block && (block->memory != memory || block->leaving))
     block = block->next;
   if (!block)
-    wrong_locked(it, "memory that is none, or was freed");
+    clpt_late_wrong_locked(it, "memory that is none, or was freed");
   return block;
 }
 
@@ -180,9 +56,9 @@ static clpt_late_block *leave_locked(late *it, clp_memory memory, size_t bytes)
   if (!block)
     return NULL;
   if (block->bytes != bytes)
-    wrong_locked(it, "memory freed with another size");
+    clpt_late_wrong_locked(it, "memory freed with another size");
   if (block->parts > 0)
-    wrong_locked(it, "memory freed of which there are parts");
+    clpt_late_wrong_locked(it, "memory freed of which there are parts");
   block->leaving = true;
   if (block->whole)
     return block;
@@ -212,13 +88,13 @@ static clp_memory split_locked(late *it, clp_memory memory, size_t offset, size_
     whole = whole->next;
   if (!whole || whole->leaving || offset % GRAIN || bytes > whole->bytes ||
       offset > whole->bytes - bytes) {
-    wrong_locked(it, "a part of what is no block, or not within one");
+    clpt_late_wrong_locked(it, "a part of what is no block, or not within one");
     return 0;
   }
   if (it->ops.exclusive_parts && has_part_locked(it, whole->content + offset, bytes, true))
-    wrong_locked(it, "a part over one that streams still use");
+    clpt_late_wrong_locked(it, "a part over one that streams still use");
   if ((it->opaque || it->addresses) && has_part_locked(it, whole->content + offset, bytes, false))
-    wrong_locked(it, "a part over another one");
+    clpt_late_wrong_locked(it, "a part over another one");
   clpt_late_block *part = add_block_locked(it, whole->content + offset, bytes);
   part->whole = whole;
   whole->parts++;
@@ -233,14 +109,14 @@ static void unite_locked(late *it, clp_memory memory, size_t bytes)
   if (part->whole)
     part->whole->parts--;
   else
-    wrong_locked(it, "a block united that is no part");
+    clpt_late_wrong_locked(it, "a block united that is no part");
   if (part->uses == 0)
     remove_locked(it, part);
 }
 
 unsigned char *clpt_late_content(late *it, clp_memory memory, size_t bytes)
 {
-  LOCKED(it);
+  CLPT_LATE_LOCKED(it);
   for (const clpt_late_block *block = it->blocks; block; block = block->next)
     if (block->memory == memory && !block->leaving && block->bytes >= bytes)
       return block->content;
@@ -268,7 +144,7 @@ static void run_write(late *it, clpt_late_block *block, uint64_t tag)
 {
   for (size_t i = 0; i < block->bytes; i += GRAIN) {
     if (*tag_at(block, i) > tag)
-      wrong_locked(it, "a write came after one that was given later");
+      clpt_late_wrong_locked(it, "a write came after one that was given later");
     *tag_at(block, i) = tag;
   }
   finish_use_locked(it, block);
@@ -278,8 +154,8 @@ static void run_read(late *it, clpt_late_block *block, uint64_t tag)
 {
   for (size_t i = 0; i < block->bytes; i += GRAIN)
     if (*tag_at(block, i) != tag)
-      wrong_locked(it, *tag_at(block, i) < tag ? "a read came before its write"
-                                               : "a read came after a later write");
+      clpt_late_wrong_locked(it, *tag_at(block, i) < tag ? "a read came before its write"
+                                                         : "a read came after a later write");
   it->reads++;
   finish_use_locked(it, block);
 }
@@ -288,7 +164,7 @@ static void run_free(late *it, clpt_late_block *block, uint64_t tag)
 {
   (void)tag;
   if (block->uses > 1)
-    wrong_locked(it, "memory freed on a stream while another was to use it");
+    clpt_late_wrong_locked(it, "memory freed on a stream while another was to use it");
   finish_use_locked(it, block);
 }
 
@@ -302,8 +178,8 @@ static void use_locked(late *it, clpt_late_stream *stream, clpt_late_block *bloc
   block->uses++;
   if (block->whole)
     block->whole->uses++;
-  give_locked(stream,
-              (clpt_late_work){.run = run, .device = it, .block = block, .tag = block->given});
+  clpt_late_give_locked(
+      stream, (clpt_late_work){.run = run, .device = it, .block = block, .tag = block->given});
 }
 
 /* --- the allocator: every call begins and ends like this --- */
@@ -325,7 +201,7 @@ static clp_status begin(late *it, clpt_late_call call)
   pthread_mutex_lock(&it->lock);
   it->calls[call]++;
   if (it->destroyed > 0)
-    wrong_locked(it, "a call after the end");
+    clpt_late_wrong_locked(it, "a call after the end");
   return fault_locked(it, call);
 }
 
@@ -345,10 +221,10 @@ static clp_status end(late *it, clp_status status)
 static clp_status take_locked(late *it, size_t bytes, clp_memory *out)
 {
   if (bytes == 0)
-    wrong_locked(it, "zero bytes were asked for");
+    clpt_late_wrong_locked(it, "zero bytes were asked for");
   if (it->capacity && (it->live_bytes > it->capacity || bytes > it->capacity - it->live_bytes))
     return CLP_OUT_OF_DEVICE_MEMORY;
-  *out = add_block_locked(it, new_zeroed(bytes + GRAIN), bytes)->memory;
+  *out = add_block_locked(it, clpt_late_new(bytes + GRAIN), bytes)->memory;
   it->live_blocks++;
   it->live_bytes += bytes;
   if (it->peak_bytes < it->live_bytes)
@@ -376,7 +252,7 @@ static clp_status device_free(void *self, clp_memory memory, size_t bytes)
   if (block && block->uses == 0)
     remove_locked(it, block);
   else if (block && !it->ops.free_is_ordered)
-    wrong_locked(it, "memory freed while work was to use it");
+    clpt_late_wrong_locked(it, "memory freed while work was to use it");
   return end(it, status);
 }
 
@@ -386,7 +262,7 @@ static clp_status device_drain(void *self)
   clp_status status = begin(it, CLPT_LATE_DRAIN);
   for (clpt_late_stream *stream = it->streams.newest; !status && stream && it->leaving_blocks > 0;
        stream = stream->next)
-    reach_locked(end_of(stream));
+    clpt_late_reach_locked(clpt_late_end_of(stream));
   return end(it, status);
 }
 
@@ -409,7 +285,7 @@ static clp_status device_unsplit(void *self, clp_memory part, size_t bytes)
 
 static void device_destroy(void *self)
 {
-  LOCKED(self);
+  CLPT_LATE_LOCKED(self);
   ((late *)self)->destroyed++;
 }
 
@@ -417,9 +293,9 @@ static void device_destroy(void *self)
 
 static bool know_locked(late *it, const clpt_late_stream *stream)
 {
-  bool is_known = is_stream_locked(it, stream);
+  bool is_known = clpt_late_is_stream_locked(it, stream);
   if (!is_known)
-    wrong_locked(it, "a stream that is none, or is no more");
+    clpt_late_wrong_locked(it, "a stream that is none, or is no more");
   return is_known;
 }
 
@@ -430,7 +306,7 @@ static clp_status begin_on(late *it, clpt_late_call call, const clpt_late_stream
   if (!status && !know_locked(it, stream))
     return CLP_INVALID_ARGUMENT;
   if (!status && stream->retains == 0 && stream != it->ops.home_stream)
-    wrong_locked(it, "a call with a stream that was not retained");
+    clpt_late_wrong_locked(it, "a call with a stream that was not retained");
   return status;
 }
 
@@ -445,7 +321,7 @@ static clp_status device_free_on(void *self, clp_memory memory, size_t bytes, cl
 static clp_status device_stream_retain(void *self, clp_stream stream)
 {
   clp_status status = begin(self, CLPT_LATE_STREAM_RETAIN);
-  if (!status && !is_stream_locked(self, stream))
+  if (!status && !clpt_late_is_stream_locked(self, stream))
     status = CLP_INVALID_ARGUMENT;
   if (!status)
     ((clpt_late_stream *)stream)->retains++;
@@ -458,7 +334,7 @@ static void device_stream_release(void *self, clp_stream stream)
   (void)begin(self, CLPT_LATE_STREAM_RELEASE);
   bool is_known = know_locked(self, released);
   if (is_known && released->retains == 0)
-    wrong_locked(self, "a stream released that was not retained");
+    clpt_late_wrong_locked(self, "a stream released that was not retained");
   else
     released->retains -= is_known;
   (void)end(self, CLP_SUCCESS);
@@ -471,9 +347,9 @@ static clp_status device_mark_create(void *self, clp_stream stream, void **out)
   if (status)
     return end(it, status);
   if (it->marks_are_work)
-    give_locked(stream, (clpt_late_work){.run = NULL});
-  clpt_late_mark *mark = new_zeroed(sizeof(*mark));
-  *mark = (clpt_late_mark){.device = it, .at = end_of(stream), .next = it->marks};
+    clpt_late_give_locked(stream, (clpt_late_work){.run = NULL});
+  clpt_late_mark *mark = clpt_late_new(sizeof(*mark));
+  *mark = (clpt_late_mark){.device = it, .at = clpt_late_end_of(stream), .next = it->marks};
   mark->at.position -= it->defect == CLPT_LATE_MARKS_MISS_THE_LAST_WORK && mark->at.position > 0;
   it->marks = mark;
   it->live_marks++;
@@ -484,9 +360,9 @@ static clp_status device_mark_create(void *self, clp_stream stream, void **out)
 static void check_mark_locked(late *it, const clpt_late_mark *mark)
 {
   if (mark->device != it)
-    wrong_locked(it, "a mark of another device");
+    clpt_late_wrong_locked(it, "a mark of another device");
   if (mark->released)
-    wrong_locked(it, "a mark used after its release");
+    clpt_late_wrong_locked(it, "a mark used after its release");
 }
 
 static void device_mark_destroy(void *self, void *mark)
@@ -506,8 +382,8 @@ static clp_status device_mark_is_done(void *self, void *mark, bool *done)
   clp_status status = begin(it, CLPT_LATE_MARK_IS_DONE);
   check_mark_locked(it, mark);
   if (!status)
-    *done =
-        is_reached(((clpt_late_mark *)mark)->at) || it->defect == CLPT_LATE_MARKS_ARE_DONE_AT_ONCE;
+    *done = clpt_late_is_reached(((clpt_late_mark *)mark)->at) ||
+            it->defect == CLPT_LATE_MARKS_ARE_DONE_AT_ONCE;
   return end(it, status);
 }
 
@@ -517,7 +393,7 @@ static clp_status device_stream_wait(void *self, clp_stream stream, void *mark)
   clp_status status = begin_on(it, CLPT_LATE_STREAM_WAIT, stream);
   check_mark_locked(it, mark);
   if (!status && it->defect != CLPT_LATE_STREAMS_DO_NOT_WAIT)
-    give_locked(stream, (clpt_late_work){.after = ((clpt_late_mark *)mark)->at});
+    clpt_late_give_locked(stream, (clpt_late_work){.after = ((clpt_late_mark *)mark)->at});
   return end(it, status);
 }
 
@@ -527,7 +403,7 @@ static clp_status device_host_wait(void *self, void *mark)
   clp_status status = begin(it, CLPT_LATE_HOST_WAIT);
   check_mark_locked(it, mark);
   if (!status && it->defect != CLPT_LATE_HOST_DOES_NOT_WAIT)
-    reach_locked(((clpt_late_mark *)mark)->at);
+    clpt_late_reach_locked(((clpt_late_mark *)mark)->at);
   return end(it, status);
 }
 
@@ -567,7 +443,7 @@ void clpt_late_set_freeing(late *it, clpt_late_freeing freeing)
   it->ops.free_on = freeing == CLPT_LATE_FREES_ON_STREAMS ? device_free_on : NULL;
   it->ops.free_stream = freeing == CLPT_LATE_FREES_AT_ONCE ? NULL : device_free_stream;
   if (it->ops.free_stream && !it->frees)
-    it->frees = add_stream_locked(it);
+    it->frees = clpt_late_add_stream_locked(it);
 }
 
 void clpt_late_set_addresses(late *it)
@@ -592,17 +468,17 @@ void clpt_late_without_streams(late *it)
 
 void clpt_late_open(late *it, clp_memory memory, size_t bytes)
 {
-  LOCKED(it);
+  CLPT_LATE_LOCKED(it);
   const clpt_late_block *whole = it->blocks;
   while (whole && (whole->whole || whole->leaving || memory - whole->memory >= whole->bytes))
     whole = whole->next;
   if (!whole || split_locked(it, whole->memory, memory - whole->memory, bytes) != memory)
-    wrong_locked(it, "a block that is no part of the device's memory");
+    clpt_late_wrong_locked(it, "a block that is no part of the device's memory");
 }
 
 void clpt_late_close(late *it, clp_memory memory, size_t bytes)
 {
-  LOCKED(it);
+  CLPT_LATE_LOCKED(it);
   unite_locked(it, memory, bytes);
 }
 
@@ -616,7 +492,7 @@ clp_allocator *clpt_late_allocator(late *it)
 unsigned clpt_late_all_calls(late *it)
 {
   unsigned calls = 0;
-  LOCKED(it);
+  CLPT_LATE_LOCKED(it);
   for (size_t call = 0; call < CLPT_LATE_CALLS; call++)
     calls += it->calls[call];
   return calls;
@@ -624,17 +500,8 @@ unsigned clpt_late_all_calls(late *it)
 
 void clpt_late_clear(late *it)
 {
-  LOCKED(it);
+  CLPT_LATE_LOCKED(it);
   memset(it->calls, 0, sizeof(it->calls));
-}
-
-unsigned clpt_late_retains(late *it)
-{
-  unsigned retains = 0;
-  LOCKED(it);
-  for (const clpt_late_stream *stream = it->streams.newest; stream; stream = stream->next)
-    retains += stream->retains;
-  return retains;
 }
 
 const char *clpt_late_find_wrong(late *it)
@@ -675,121 +542,12 @@ void clpt_late_end(late *it)
   pthread_mutex_destroy(&it->lock);
 }
 
-/* --- streams, as their user has them --- */
-
-clp_stream clpt_late_stream_new(late *it)
-{
-  LOCKED(it);
-  return add_stream_locked(it);
-}
-
-void clpt_late_stream_drop(late *it, clp_stream stream)
-{
-  LOCKED(it);
-  ((clpt_late_stream *)stream)->users--;
-}
-
-/* The work that is left goes on at another address, and so does who waits for it. */
-void clpt_late_stream_destroy(late *it, clp_stream stream)
-{
-  clpt_late_stream *destroyed = stream, *rest = destroyed;
-  LOCKED(it);
-  if (destroyed->retains > 0)
-    wrong_locked(it, "a stream destroyed that the library needs");
-  destroyed->users = destroyed->retains = 0;
-  if (destroyed->first) {
-    rest = new_zeroed(sizeof(*rest));
-    *rest = *destroyed;
-    destroyed->next = rest; /* behind it, so that the address is found first */
-    destroyed->first = NULL;
-    destroyed->end = &destroyed->first;
-    destroyed->done = destroyed->given;
-  }
-  for (clpt_late_stream *other = it->streams.newest; other; other = other->next)
-    for (clpt_late_work *work = other->first; work; work = work->next)
-      if (work->after.stream == destroyed)
-        work->after.stream = rest;
-  for (clpt_late_mark *mark = it->marks; mark; mark = mark->next)
-    if (mark->at.stream == destroyed)
-      mark->at.stream = rest;
-}
-
-static void check_user_locked(late *it, const clpt_late_stream *stream)
-{
-  if (stream->users == 0)
-    wrong_locked(it, "the test uses a stream that it dropped");
-}
-
 #define USE_BY_TEST(name)                                                                          \
   void clpt_late_##name(late *it, clp_stream stream, clp_memory memory)                            \
   {                                                                                                \
-    LOCKED(it);                                                                                    \
-    check_user_locked(it, stream);                                                                 \
+    CLPT_LATE_LOCKED(it);                                                                          \
+    clpt_late_check_user_locked(it, stream);                                                       \
     use_locked(it, stream, find_locked(it, memory), run_##name);                                   \
   }
 USE_BY_TEST(write)
 USE_BY_TEST(read)
-
-void clpt_late_order(late *it, clp_stream earlier, clp_stream later)
-{
-  LOCKED(it);
-  check_user_locked(it, later);
-  give_locked(later, (clpt_late_work){.after = end_of(earlier)});
-}
-
-void clpt_late_finish(late *it, clp_stream stream)
-{
-  LOCKED(it);
-  reach_locked(end_of(stream));
-}
-
-/* --- time --- */
-
-bool clpt_late_step(late *it, clp_stream stream)
-{
-  LOCKED(it);
-  return step_locked(stream);
-}
-
-void clpt_late_run(late *it, clp_stream stream)
-{
-  while (clpt_late_step(it, stream))
-    ;
-}
-
-/* From some stream on, and then all in turn. */
-bool clpt_late_step_any(late *it, clpt_chance *chance)
-{
-  size_t count = 0;
-  LOCKED(it);
-  for (clpt_late_stream *stream = it->streams.newest; stream; stream = stream->next)
-    count++;
-  clpt_late_stream *stream = it->streams.newest;
-  size_t skip = count > 0 ? (size_t)clpt_chance_below(chance, count) : 0;
-  for (size_t i = 0; i < skip + count; i++) {
-    if (i >= skip && step_locked(stream))
-      return true;
-    stream = stream->next ? stream->next : it->streams.newest;
-  }
-  return false;
-}
-
-void clpt_late_run_all(late *it)
-{
-  LOCKED(it);
-  for (clpt_late_stream *stream = it->streams.newest; stream;)
-    stream = step_locked(stream) ? it->streams.newest : stream->next;
-}
-
-size_t clpt_late_left(late *it, clp_stream stream)
-{
-  const clpt_late_stream *asked = stream;
-  LOCKED(it);
-  return (size_t)(asked->given - asked->done);
-}
-
-bool clpt_late_is_held_up(late *it, clp_stream stream)
-{
-  clpt_late_run(it, stream);
-  return clpt_late_left(it, stream) > 0;
-}

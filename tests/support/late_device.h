@@ -6,11 +6,8 @@
 #ifndef CLPT_LATE_DEVICE_H
 #define CLPT_LATE_DEVICE_H
 
-#include "chance.h"
 #include "failing_allocator.h"
-
-#include <clpool/allocator.h>
-#include <pthread.h>
+#include "late_streams.h"
 
 /* clang-format off */
 /** The functions of the allocator. */
@@ -38,26 +35,10 @@ typedef enum clpt_late_defect {
   CLPT_LATE_HOST_DOES_NOT_WAIT
 } clpt_late_defect;
 
-/** Where a stream is when it has done its first `position` pieces of work. */
-typedef struct clpt_late_point {
-  struct clpt_late_stream *stream;
-  uint64_t position;
-} clpt_late_point;
-
-/** A stream. */
-typedef struct clpt_late_stream {
-  struct clpt_late_work *first, **end; /* given, and not yet done */
-  uint64_t given, done;    /* never fall, also where a stream is made anew at one address */
-  unsigned users, retains; /* references: the test's, and the library's */
-  struct clpt_late_stream *next;
-} clpt_late_stream;
-
-typedef struct clpt_late_device clpt_late_device;
-
 /** A block, or a part of one. It ends when it was freed and no work uses it any more; where
  * free_is_ordered is not set, the first has to come after the second. The uses of a part are its
  * block's too. Its content is a tag at the beginning of each grain. */
-typedef struct clpt_late_block {
+struct clpt_late_block {
   struct clpt_late_block *whole; /* NULL: it is no part */
   unsigned parts;                /* that were not united yet */
   clp_memory memory;
@@ -67,9 +48,7 @@ typedef struct clpt_late_block {
   unsigned uses; /* by work that is not done */
   bool leaving;  /* freed */
   struct clpt_late_block *next;
-} clpt_late_block;
-
-typedef struct clpt_late_mark clpt_late_mark;
+};
 
 struct clpt_late_device {
   /* Set by the test, after clpt_late_init. */
@@ -144,40 +123,13 @@ const char *clpt_late_find_wrong(clpt_late_device *device);
 void clpt_late_end(clpt_late_device *device);
 void clpt_late_assert_ended(clpt_late_device *device);
 
-/** Streams, as their user has them: a new one, of which the caller has a reference, or lets it go;
- * or ends it at once, as cuStreamDestroy does: its work goes on, but no call may be made with it,
- * nor may the library have references. With reuse_addresses the next one is made there. */
-clp_stream clpt_late_stream_new(clpt_late_device *device);
-void clpt_late_stream_drop(clpt_late_device *device, clp_stream stream);
-void clpt_late_stream_destroy(clpt_late_device *device, clp_stream stream);
-
 /** Gives the stream work that writes something new to the block, or that finds whether the block
  * then has what the last write that was given before, to whichever stream, wrote. */
 void clpt_late_write(clpt_late_device *device, clp_stream stream, clp_memory memory);
 void clpt_late_read(clpt_late_device *device, clp_stream stream, clp_memory memory);
 
-/** Makes `later`, or the host, wait for all that a stream has been given; not counted as the
- * library's. */
-void clpt_late_order(clpt_late_device *device, clp_stream earlier, clp_stream later);
-void clpt_late_finish(clpt_late_device *device, clp_stream stream);
-
-/** Lets time pass: does one piece of the stream's work, or of a stream's by chance (false: none is
- * left, or it waits for another stream); all of it, as far as it goes; all work, that of newer
- * streams before that of older ones, wherever it may. */
-bool clpt_late_step(clpt_late_device *device, clp_stream stream);
-bool clpt_late_step_any(clpt_late_device *device, clpt_chance *chance);
-void clpt_late_run(clpt_late_device *device, clp_stream stream);
-void clpt_late_run_all(clpt_late_device *device);
-
-/** How many pieces of work the stream has left; does its work as far as it goes, and says whether
- * it then waits for another stream. */
-size_t clpt_late_left(clpt_late_device *device, clp_stream stream);
-bool clpt_late_is_held_up(clpt_late_device *device, clp_stream stream);
-
-/** How many calls there were, of any function, and how many references to streams the library has;
- * clears the counts of calls. */
+/** How many calls there were, of any function; clears the counts of calls. */
 unsigned clpt_late_all_calls(clpt_late_device *device);
-unsigned clpt_late_retains(clpt_late_device *device);
 void clpt_late_clear(clpt_late_device *device);
 
 #endif
