@@ -33,10 +33,8 @@ static const char *claim(int descriptor)
   struct stat found;
   if (flock(descriptor, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
     return "another process is recording to it";
-  if (fstat(descriptor, &found))
-    return strerror(errno);
-  return found.st_size > 0 ? "the file is not empty; put %p in its name for a file per process"
-                           : NULL;
+  bool is_empty = fstat(descriptor, &found) || found.st_size == 0;
+  return is_empty ? NULL : "the file is not empty; put %p in its name for a file per process";
 }
 
 /* A pipe that no process reads is not waited for. */

@@ -118,7 +118,7 @@ AC_DEFUN([CLP_SWITCH_COVERAGE], [
     AS_IF([test -z "$GCOV"], [AC_MSG_ERROR([--enable-coverage needs gcov])])
     CLP_LINK_WITH([--coverage], [AC_LANG_PROGRAM([], [])],
       [AC_MSG_ERROR([$CC cannot build with --coverage])])
-    COVERAGE_CFLAGS="--coverage -fprofile-update=atomic"
+    COVERAGE_CFLAGS="--coverage -fprofile-update=atomic -fno-builtin-fork -DCLPT_COVERAGE"
     COVERAGE_LDFLAGS=--coverage])
   AC_SUBST([COVERAGE_CFLAGS])
   AC_SUBST([COVERAGE_LDFLAGS])

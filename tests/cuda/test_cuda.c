@@ -477,7 +477,7 @@ START_TEST(a_forked_child_is_refused_and_gives_nothing_back)
 
   ck_assert_int_ge(child, 0);
   if (child == 0)
-    _exit(is_refused_in_child(pointer) ? 0 : 1);
+    clpt_leave(is_refused_in_child(pointer) ? 0 : 1);
   ck_assert_int_eq(waitpid(child, &status, 0), child);
   ck_assert_int_eq(status, 0);
   clpt_ok(clp_buffer_release(clpt_allocate(gpu.pool, BYTES)));

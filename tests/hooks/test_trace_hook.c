@@ -273,7 +273,7 @@ START_TEST(the_child_of_a_fork_writes_no_rows)
     hook->free_preprocess(&event, hook->user_data);
   }
   if (!child)
-    _exit(clp_trace_hook_flush(hook) || clp_trace_hook_destroy(hook));
+    clpt_leave(clp_trace_hook_flush(hook) || clp_trace_hook_destroy(hook));
   ck_assert_int_eq(waitpid(child, &status, 0), child);
   ck_assert_int_eq(status, 0);
   clpt_ok(clp_trace_hook_destroy(hook));

@@ -124,7 +124,7 @@ START_TEST(nothing_of_the_parents_is_used_or_waited_for)
   pid_t child = fork();
   if (child == 0) {
     rig.device.on_call = touch;
-    _exit(be_child());
+    clpt_leave(be_child());
   }
   pthread_mutex_unlock(&pool->shards.lock);
   ck_assert_int_eq(waitpid(child, &status, 0), child);

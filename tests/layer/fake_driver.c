@@ -34,6 +34,12 @@ static cl_int CL_API_CALL fake_GetDeviceInfo(INFO(cl_device_id))
              : ANSWER(number);
 }
 
+/* Whether this call is the one that fails. */
+static bool fails(void)
+{
+  return driver.fails_at > 0 && --driver.fails_at == 0;
+}
+
 static cl_int CL_API_CALL fake_GetContextInfo(INFO(cl_context))
 {
   const cl_uint count = 1 + driver.more_devices;
@@ -52,9 +58,10 @@ static cl_int CL_API_CALL fake_GetImageInfo(INFO(cl_mem))
 {
   const fake_mem *it = (const fake_mem *)of;
   const size_t one = 1;
-  return what == CL_MEM_MAP_COUNT ? ANSWER(it->maps)
-         : what == CL_MEM_SIZE    ? ANSWER(it->bytes)
-                                  : ANSWER(one);
+  return fails()                    ? CL_OUT_OF_RESOURCES
+         : what == CL_MEM_MAP_COUNT ? ANSWER(it->maps)
+         : what == CL_MEM_SIZE      ? ANSWER(it->bytes)
+                                    : ANSWER(one);
 }
 
 /* Whoever looks at what is not done gives it time. */
@@ -63,6 +70,8 @@ static cl_int CL_API_CALL fake_GetEventInfo(INFO(cl_event))
   const fake_event *it = (const fake_event *)of;
   driver.looks++;
   ck_assert_int_gt(it->references, 0);
+  if (fails())
+    return CL_OUT_OF_RESOURCES;
   const cl_int progress = it->of->has_failed             ? CL_OUT_OF_RESOURCES
                           : it->of->done >= it->position ? CL_COMPLETE
                                                          : CL_RUNNING;
@@ -83,6 +92,8 @@ static int add(void *handle, int change)
 #define COUNTED(object, type, at_end)                                                              \
   static cl_int CL_API_CALL fake_Retain##object(type of)                                           \
   {                                                                                                \
+    if (fails())                                                                                   \
+      return CL_OUT_OF_RESOURCES;                                                                  \
     add(of, 1);                                                                                    \
     return CL_SUCCESS;                                                                             \
   }                                                                                                \
@@ -122,11 +133,19 @@ static cl_context CL_API_CALL fake_CreateContext(
   return context;
 }
 
+static cl_context CL_API_CALL
+fake_CreateContextFromType(const cl_context_properties *properties, cl_device_type type,
+                           void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
+                           void *user_data, cl_int *code)
+{
+  return fake_CreateContext(properties, 1, NULL, notify, user_data, code);
+}
+
 static cl_command_queue CL_API_CALL fake_CreateCommandQueue(cl_context of, cl_device_id on,
                                                             cl_command_queue_properties properties,
                                                             cl_int *code)
 {
-  fake_RetainContext(of);
+  add(of, 1);
   ck_assert_uint_lt(driver.queue_count, MOST_QUEUES);
   fake_queue *made = &driver.queues[driver.queue_count++];
   *made = (fake_queue){.references = 1, .properties = properties};
@@ -210,6 +229,35 @@ static cl_mem CL_API_CALL fake_CreateImage(cl_context of, cl_mem_flags flags,
   return fake_CreateBuffer(of, flags, desc->image_width * rows, host, code);
 }
 
+static cl_mem CL_API_CALL fake_CreateImageWithProperties(
+    cl_context of, const cl_mem_properties *properties, cl_mem_flags flags,
+    const cl_image_format *format, const cl_image_desc *desc, void *host, cl_int *code)
+{
+  return fake_CreateImage(of, flags, format, desc, host, code);
+}
+
+static cl_mem CL_API_CALL fake_CreateImage2D(cl_context of, cl_mem_flags flags,
+                                             const cl_image_format *format, size_t width,
+                                             size_t height, size_t row_pitch, void *host,
+                                             cl_int *code)
+{
+  return fake_CreateBuffer(of, flags, width * height, host, code);
+}
+
+static cl_mem CL_API_CALL fake_CreateImage3D(cl_context of, cl_mem_flags flags,
+                                             const cl_image_format *format, size_t width,
+                                             size_t height, size_t depth, size_t row_pitch,
+                                             size_t slice_pitch, void *host, cl_int *code)
+{
+  return fake_CreateBuffer(of, flags, width * height * depth, host, code);
+}
+
+static cl_mem CL_API_CALL fake_CreateFromGLBuffer(cl_context of, cl_mem_flags flags, cl_GLuint name,
+                                                  cl_int *code)
+{
+  return fake_CreateBuffer(of, flags, name, NULL, code);
+}
+
 /* --- work --- */
 
 size_t fake_bytes_in_use(void)
@@ -276,6 +324,22 @@ static cl_int CL_API_CALL fake_EnqueueMigrateMemObjects(cl_command_queue on, cl_
   return use_memory(on, mems[0]);
 }
 
+static cl_int CL_API_CALL fake_EnqueueNativeKernel(cl_command_queue on,
+                                                   void(CL_CALLBACK *function)(void *),
+                                                   void *arguments, size_t bytes, cl_uint mem_count,
+                                                   const cl_mem *mems, const void **places, WAITS)
+{
+  return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL fake_SetCommandQueueProperty(cl_command_queue of,
+                                                       cl_command_queue_properties properties,
+                                                       cl_bool enable,
+                                                       cl_command_queue_properties *old)
+{
+  return CL_SUCCESS;
+}
+
 /* A map of a part is no map of the whole. */
 static void *CL_API_CALL fake_EnqueueMapBuffer(cl_command_queue on, cl_mem handle, cl_bool blocking,
                                                cl_map_flags flags, size_t offset, size_t bytes,
@@ -288,6 +352,8 @@ static void *CL_API_CALL fake_EnqueueMapBuffer(cl_command_queue on, cl_mem handl
 
 static cl_int CL_API_CALL fake_EnqueueMarkerWithWaitList(cl_command_queue on, WAITS)
 {
+  if (fails())
+    return CL_OUT_OF_RESOURCES;
   ((fake_queue *)on)->given++;
   if (ended)
     *ended = (cl_event)make_event((fake_queue *)on);
@@ -298,7 +364,7 @@ static cl_int CL_API_CALL fake_Flush(cl_command_queue handle)
 {
   const fake_queue *of = (const fake_queue *)handle;
   ck_assert_int_gt(of->references, 0);
-  return of->properties & CL_QUEUE_ON_DEVICE ? CL_INVALID_COMMAND_QUEUE : CL_SUCCESS;
+  return fails() || of->properties & CL_QUEUE_ON_DEVICE ? CL_INVALID_COMMAND_QUEUE : CL_SUCCESS;
 }
 
 /* A callback of the program's runs on a thread of the driver's, before it is done. */
@@ -315,7 +381,7 @@ static cl_int CL_API_CALL fake_WaitForEvents(cl_uint count, const cl_event *list
 
 static void *CL_API_CALL fake_GetExtensionFunctionAddress(const char *name)
 {
-  return strncmp(name, "clFake", 6) == 0 ? (void *)&driver : NULL;
+  return strstr(name, "Fake") ? (void *)&driver : NULL;
 }
 
 static void *CL_API_CALL fake_GetExtensionFunctionAddressForPlatform(cl_platform_id of,
@@ -337,6 +403,9 @@ const cl_icd_dispatch fake_functions = {
     FAKE(EnqueueMigrateMemObjects) FAKE(EnqueueMarkerWithWaitList) FAKE(GetEventInfo)
     FAKE(WaitForEvents) FAKE(CreateUserEvent) FAKE(RetainEvent) FAKE(ReleaseEvent)
     FAKE(GetExtensionFunctionAddress) FAKE(GetExtensionFunctionAddressForPlatform)
-    SAME(Finish, Flush) SAME(GetMemObjectInfo, GetImageInfo)
+    FAKE(CreateContextFromType) FAKE(CreateImageWithProperties) FAKE(CreateImage2D)
+    FAKE(CreateImage3D) FAKE(CreateFromGLBuffer) FAKE(EnqueueNativeKernel)
+    FAKE(SetCommandQueueProperty) SAME(Finish, Flush)
+    SAME(GetMemObjectInfo, GetImageInfo)
 };
 /* clang-format on */

@@ -53,6 +53,7 @@ typedef struct fake_driver {
   unsigned refusals;     /* of buffers to come */
   cl_int refusal_code;
   cl_uint more_devices; /* than one that the context says it has */
+  unsigned fails_at;    /* which of the calls that a layer itself needs fails; 0: none */
   /* Each runs once, on a thread of its own: in the next fill, if it has memory or if it lacks it,
    * or when an event is waited for. */
   void *(*beside_fill)(void *), *(*beside_lack)(void *), *(*callback)(void *);

@@ -763,6 +763,13 @@ static void exits(void)
   exit(7);
 }
 
+/* Its context ends before its buffer. */
+static void leaves(void)
+{
+  cl_context own = open_context();
+  require(clCreateBuffer(own, 0, 10, NULL, NULL) && !clReleaseContext(own));
+}
+
 /* A child that is a copy, and one that is a program of its own. */
 static void children(void)
 {
@@ -844,7 +851,7 @@ int main(int argc, char **argv)
   static const struct {
     const char *name;
     void (*run)(void);
-  } works[] = {{"threads", threads},   {"killed", killed}, {"exits", exits},
+  } works[] = {{"threads", threads},   {"killed", killed}, {"exits", exits}, {"leaves", leaves},
                {"children", children}, {"phases", phases}, {"kinds", kinds}};
   if (argc < 2 || clpt_find_devices(1, &device) == 0)
     return SKIPPED;

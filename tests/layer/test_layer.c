@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The layers, as a loader sees them, on the fake driver. */
 #include "fake_driver.h"
+#include "support/instrumented.h"
 
 #include <CL/cl_layer.h>
 #include <dlfcn.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -57,6 +59,7 @@ static void begin_record(void)
 static void end_record(void)
 {
   unlink("trace.csv");
+  unlink("unused");
   rmdir(folder);
 }
 
@@ -436,6 +439,22 @@ START_TEST(work_that_has_failed_is_done)
 }
 END_TEST
 
+/* What the program's functions wait for may be behind work of another queue. */
+START_TEST(work_that_runs_the_programs_functions_is_marked)
+{
+  void *pointer = cl->clSVMAlloc(context, 0, 10, 0);
+  use(queues[0], 1000);
+  ck_assert_uint_eq(driver.event_count, 0);
+  if (_i == 0)
+    cl->clEnqueueNativeKernel(queues[0], NULL, NULL, 0, 0, NULL, NULL, 0, NULL, NULL);
+  else if (_i == 1)
+    cl->clEnqueueSVMFree(queues[0], 1, &pointer, NULL, NULL, 0, NULL, NULL);
+  else
+    cl->clSetCommandQueueProperty(queues[0], CL_QUEUE_PROFILING_ENABLE, CL_TRUE, NULL);
+  ck_assert_uint_eq(driver.event_count, 1);
+}
+END_TEST
+
 /* --- what is pooled --- */
 
 static cl_mem make_image(size_t width, size_t height)
@@ -471,6 +490,52 @@ START_TEST(images_come_again_where_all_is_equal)
 }
 END_TEST
 
+static cl_mem make_image_by(int way)
+{
+  const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE1D, .image_width = 8};
+  switch (way) {
+  case 0:
+    return cl->clCreateImageWithProperties(context, NULL, 0, &floats, &desc, NULL, NULL);
+  case 1:
+    return cl->clCreateImage2D(context, 0, &floats, 8, 8, 0, NULL, NULL);
+  default:
+    return cl->clCreateImage3D(context, 0, &floats, 8, 8, 8, 0, 0, NULL, NULL);
+  }
+}
+
+START_TEST(images_come_again_however_they_are_made)
+{
+  cl_mem first = make_image_by(_i % 3);
+  if (_i > 2) /* pooling has ended */
+    (void)cl->clGetExtensionFunctionAddress("clFakeWork");
+  release(first);
+  ck_assert_int_eq(make_image_by(_i % 3) == first, _i < 3);
+}
+END_TEST
+
+START_TEST(memory_of_other_interfaces_is_the_drivers)
+{
+  cl_int code;
+  use(queues[0], BLOCK);
+  driver.refusals = 1; /* then what is held goes back, and the driver is asked again */
+  ck_assert_ptr_nonnull(cl->clSVMAlloc(context, 0, BLOCK, 0));
+  ck_assert_uint_eq(fake_bytes_of_blocks(), BLOCK);
+  cl_mem made = cl->clCreateFromGLBuffer(context, 0, 10, &code);
+  release(made);
+  ck_assert_int_eq(references(made), 0);
+}
+END_TEST
+
+START_TEST(there_is_an_end_of_kinds)
+{
+  for (size_t width = 1; width < 8200; width++)
+    release(make_image(width, 1));
+  cl_mem last = make_image(8200, 1);
+  release(last);
+  ck_assert_int_eq(references(last), 0);
+}
+END_TEST
+
 START_TEST(other_kinds_are_the_drivers)
 {
   const cl_mem_properties some[] = {0x4242, 1, 0};
@@ -485,6 +550,16 @@ START_TEST(other_kinds_are_the_drivers)
                          : make(8);
   release(made);
   ck_assert_int_eq(references(made), 0);
+  end_queues();
+}
+END_TEST
+
+START_TEST(a_context_of_a_type_of_device_is_pooled)
+{
+  open_layer("layer");
+  ck_assert_int_eq(init_layer(ALL, &cl), CL_SUCCESS);
+  ck_assert(cl->clCreateContextFromType(NULL, CL_DEVICE_TYPE_ALL, NULL, NULL, NULL) == context);
+  ck_assert_uint_eq(made_by(10), 1);
 }
 END_TEST
 
@@ -537,10 +612,12 @@ START_TEST(a_limit_bounds_all)
   begin();
   ck_assert_uint_le(most_in_phases(), 22 * MIB);
   cl_int code = 0;
-  driver.refusals = 8;
-  driver.refusal_code = CL_INVALID_VALUE;
-  for (int i = 0; i < 4; i++) /* what the driver refuses is not taken */
+  driver.refusals = UINT_MAX;
+  for (int i = 0; i < 4; i++) { /* what the driver refuses is not taken */
+    driver.refusal_code = i % 2 ? CL_INVALID_VALUE : CL_MEM_OBJECT_ALLOCATION_FAILURE;
     ck_assert_ptr_null(cl->clCreateBuffer(context, 0, 7 * MIB, NULL, &code));
+    ck_assert_int_eq(code, driver.refusal_code);
+  }
   driver.refusals = 0;
   cl_mem first = make(15 * MIB);
   ck_assert_ptr_null(cl->clCreateBuffer(context, 0, 10 * MIB, NULL, &code));
@@ -626,6 +703,26 @@ START_TEST(a_queue_ends_once_its_work_is_done)
 }
 END_TEST
 
+START_TEST(what_is_released_is_refused_and_what_pools_retain_is_unseen)
+{
+  cl_uint count;
+  size_t bytes;
+  cl_mem buffer = make(1000);
+  ck_assert(!cl->clRetainContext(context) && !cl->clRetainCommandQueue(queues[0]));
+  ck_assert(!cl->clGetContextInfo(context, CL_CONTEXT_REFERENCE_COUNT, sizeof(count), &count, 0));
+  ck_assert_uint_eq(count, 4); /* a queue has one */
+  ck_assert(
+      !cl->clGetCommandQueueInfo(queues[0], CL_QUEUE_REFERENCE_COUNT, sizeof(count), &count, NULL));
+  ck_assert_uint_eq(count, 2);
+  release(buffer);
+  ck_assert_int_eq(references(buffer), 1); /* it is held */
+  ck_assert_int_eq(cl->clRetainMemObject(buffer), CL_INVALID_MEM_OBJECT);
+  ck_assert_int_eq(cl->clReleaseMemObject(buffer), CL_INVALID_MEM_OBJECT);
+  ck_assert_int_eq(cl->clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof(bytes), &bytes, NULL),
+                   CL_INVALID_MEM_OBJECT);
+}
+END_TEST
+
 /* An image over a sub-buffer, of which either goes first. A buffer with a mapped part goes back. */
 START_TEST(parts_have_parts)
 {
@@ -646,6 +743,9 @@ START_TEST(parts_have_parts)
   release(whole);
   ck_assert_int_eq(references(whole), _i != 2);
   ck_assert_int_eq(make(4096) == whole, _i != 2);
+  const cl_buffer_region beyond = {0, 1010}; /* the driver says whether it may be */
+  ck_assert_ptr_nonnull(
+      cl->clCreateSubBuffer(make(1000), 0, CL_BUFFER_CREATE_TYPE_REGION, &beyond, 0));
 }
 END_TEST
 
@@ -714,8 +814,12 @@ END_TEST
 
 START_TEST(an_extension_that_may_give_work_ends_pooling)
 {
-  (void)cl->clGetExtensionFunctionAddressForPlatform(NULL, _i ? "clFakeWork" : "clNobodysEXT");
-  ck_assert_uint_eq(made_by(10), _i ? 10 : 1);
+  static const char *const names[] = {"clNobodysEXT", "clGetFakeEXT", "clFakeWork"};
+  if (_i < 3)
+    (void)cl->clGetExtensionFunctionAddressForPlatform(NULL, names[_i]);
+  else
+    (void)cl->clGetExtensionFunctionAddress(names[_i % 3]);
+  ck_assert_uint_eq(made_by(10), _i % 3 == 2 ? 10 : 1);
 }
 END_TEST
 
@@ -726,13 +830,99 @@ static void *end_all(void *unused)
   return unused;
 }
 
+/* Or there is no reference to the mark, and nothing is waited for. */
 START_TEST(a_callback_ends_a_context_that_ends_pooling)
 {
   use(queues[0], 1000);
   driver.queues[0].is_stuck = true;
   driver.callback = end_all;
+  driver.fails_at = _i ? 4 : 0; /* after the mark, its flush, and a look at it */
   (void)cl->clGetExtensionFunctionAddressForPlatform(NULL, "clFakeWork");
+  if (driver.callback)
+    end_all(NULL);
   nothing_is_left();
+}
+END_TEST
+
+/* --- host memory, and calls of the layer's own, that fail in turn --- */
+
+/* Of this thread's allocations, the one that fails; 0: none. */
+static _Thread_local unsigned memory_fails_at;
+
+#if !CLPT_SANITIZED
+/* The layer's calls come here, since a program's functions are before those of libc. */
+#define NEW(name, parameters, arguments, real)                                                     \
+  void *real;                                                                                      \
+  void *name parameters                                                                            \
+  {                                                                                                \
+    return memory_fails_at > 0 && --memory_fails_at == 0 ? NULL : __libc_##arguments;              \
+  }
+NEW(malloc, (size_t bytes), malloc(bytes), __libc_malloc(size_t))
+NEW(calloc, (size_t count, size_t bytes), calloc(count, bytes), __libc_calloc(size_t, size_t))
+NEW(aligned_alloc, (size_t to, size_t bytes), memalign(to, bytes), __libc_memalign(size_t, size_t))
+#endif
+
+enum { TURNS = 30 };
+
+/* The program has all that it asks for, where that allocation or call of the layer fails. */
+START_TEST(a_program_goes_on_where_the_layer_lacks_memory_or_a_call_fails)
+{
+  cl_mem mems[TURNS];
+  cl_event own;
+  const cl_buffer_region region = {0, 1000};
+  open_layer("layer");
+  ck_assert_int_eq(init_layer(ALL, &cl), CL_SUCCESS);
+  *(_i % 2 ? &memory_fails_at : &driver.fails_at) = (unsigned)_i / 2 + 1;
+  ck_assert_ptr_eq(cl->clCreateContext(NULL, 1, &device, NULL, NULL, NULL), context);
+  for (int i = 0; i < 2; i++)
+    queues[i] = open_queue(0);
+  cl_command_queue late = open_queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+  const cl_command_queue all[] = {queues[0], queues[1], late};
+  for (unsigned i = 0; i < TURNS; i++) {
+    mems[i] = i % 3 == 2 ? make_image(64 + i, 64) : make(1000 + 100 * i);
+    ck_assert(mems[i] && !fill(all[i % 3], mems[i]));
+    cl_mem part = cl->clCreateSubBuffer(mems[i], 0, CL_BUFFER_CREATE_TYPE_REGION, &region, NULL);
+    ck_assert_ptr_nonnull(part);
+    release(part);
+    if (i % 2)
+      use(all[i % 3], 10000);
+  }
+  if (!cl->clEnqueueMarkerWithWaitList(late, 0, NULL, &own))
+    ck_assert_int_eq(fill_behind(late, mems[0], 1, &own), CL_SUCCESS);
+  driver.fill_code = CL_OUT_OF_RESOURCES; /* then what is held goes back */
+  ck_assert_int_eq(fill(queues[0], mems[0]), CL_OUT_OF_RESOURCES);
+  end_buffers(mems, TURNS);
+  (void)cl->clGetExtensionFunctionAddress("clFakeWork");
+  ck_assert_uint_eq(made_by(10), 10);
+  ck_assert_int_eq(cl->clReleaseCommandQueue(late), CL_SUCCESS);
+  end_queues();
+  end_context();
+  memory_fails_at = 0;
+}
+END_TEST
+
+START_TEST(a_program_goes_on_where_the_recording_lacks_memory)
+{
+  const cl_buffer_region region = {0, 10};
+  setenv("CLPOOL_LAYER_UNUSED", "unused", 1);
+  fclose(fopen("unused", "w"));
+  memory_fails_at = (unsigned)_i + 1;
+  const cl_int code = init_layer(ALL, &cl);
+  memory_fails_at = code ? 0 : memory_fails_at;
+  ck_assert(!code || _i == 1); /* no name of the file */
+  if (code)
+    return;
+  cl->clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
+  cl->clCreateCommandQueue(context, device, 0, NULL);
+  for (unsigned i = 0; i < TURNS; i++) {
+    cl_mem whole = make(1000);
+    cl_mem part = cl->clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, NULL);
+    ck_assert_int_eq(cl->clRetainMemObject(whole), CL_SUCCESS);
+    end_buffers((cl_mem[]){part, whole, whole}, i % 2 * 3);
+  }
+  cl->clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
+  refuse(30, CL_OUT_OF_RESOURCES);
+  memory_fails_at = 0;
 }
 END_TEST
 
@@ -743,6 +933,7 @@ CLPT_MAIN("layer", clpt_run_apart)
   tcase_add_test(tests, a_loader_that_asks_gets_answers_and_a_second_one_goes_without);
   tcase_add_test(tests, calls_are_rows);
   tcase_add_loop_test(tests, a_full_disk_ends_the_recording_alone, 0, 3);
+  tcase_add_loop_test(tests, a_program_goes_on_where_the_recording_lacks_memory, 0, 30);
   tests = clpt_case(suite, "run");
   TCase *before = clpt_case(suite, "set before"); /* it begins */
   tcase_add_checked_fixture(tests, begin, NULL);
@@ -757,13 +948,21 @@ CLPT_MAIN("layer", clpt_run_apart)
   tcase_add_loop_test(tests, nothing_stays_in_whatever_order_things_end, 0, 16);
   tcase_add_test(tests, a_queue_keeps_its_context);
   tcase_add_test(tests, a_queue_ends_once_its_work_is_done);
+  tcase_add_loop_test(tests, work_that_runs_the_programs_functions_is_marked, 0, 3);
+  tcase_add_loop_test(tests, images_come_again_however_they_are_made, 0, 6);
+  tcase_add_test(tests, there_is_an_end_of_kinds);
+  tcase_add_test(tests, memory_of_other_interfaces_is_the_drivers);
+  tcase_add_test(tests, what_is_released_is_refused_and_what_pools_retain_is_unseen);
   tcase_add_loop_test(tests, parts_have_parts, 0, 3);
   tcase_add_loop_test(tests, a_context_ends_while_a_thread_releases_its_buffers, 0, 50);
   tcase_add_test(tests, a_destructor_callback_waits_for_another_thread);
   tcase_add_test(tests, buffers_of_the_programs_pools_are_left_to_the_driver);
-  tcase_add_loop_test(tests, an_extension_that_may_give_work_ends_pooling, 0, 2);
-  tcase_add_test(tests, a_callback_ends_a_context_that_ends_pooling);
+  tcase_add_loop_test(tests, an_extension_that_may_give_work_ends_pooling, 0, 6);
+  tcase_add_loop_test(tests, a_callback_ends_a_context_that_ends_pooling, 0, 2);
+  tcase_add_loop_test(before, a_program_goes_on_where_the_layer_lacks_memory_or_a_call_fails, 0,
+                      400);
   tcase_add_loop_test(before, other_kinds_are_the_drivers, 0, 5);
+  tcase_add_test(before, a_context_of_a_type_of_device_is_pooled);
   tcase_add_test(before, a_limit_bounds_all);
   tcase_add_test(before, what_is_held_has_its_own_bound);
 }

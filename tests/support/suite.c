@@ -4,6 +4,8 @@
 
 #include "instrumented.h"
 
+#include <unistd.h>
+
 #if CLPT_SANITIZED
 /* What a sanitizer starts with: host memory that is not there shall be NULL, as without it. */
 #define DEFAULT_OPTIONS "allocator_may_return_null=1"
@@ -70,6 +72,18 @@ int clpt_run(Suite *suite)
 int clpt_run_apart(Suite *suite)
 {
   return run(suite, CK_FORK);
+}
+
+#ifdef CLPT_COVERAGE
+void __gcov_dump(void);
+#else
+#define __gcov_dump() ((void)0)
+#endif
+
+void clpt_leave(int status)
+{
+  __gcov_dump();
+  _exit(status);
 }
 
 bool clpt_is_on_valgrind(void)
