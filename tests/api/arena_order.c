@@ -4,6 +4,8 @@
 #include "support/late_rig.h"
 #include "support/suite.h"
 
+#include <clpool/log.h>
+#include <limits.h>
 #include <time.h>
 
 enum { SEGMENT = CLPT_LATE_SEGMENT, MANY_STREAMS = 80 };
@@ -148,16 +150,18 @@ START_TEST(the_host_does_not_run_ahead_without_bound)
 }
 END_TEST
 
-/* What waits for the host itself would never be done. */
+/* What waits for the host itself would never be done, nor would what has no mark. */
 START_TEST(the_host_waits_in_vain_but_once)
 {
   goes_on = false;
   clpt_late_arena_start(&rig, CLPT_REUSE_EITHER, CLPT_LATE_EXCLUSIVE);
-  ck_assert_uint_gt(put_in_flight(0, 4), 0); /* three fit into a segment */
+  rig.device.failing = _i ? 1u << CLPT_LATE_MARK_CREATE : 0;
+  rig.device.fault = (clpt_fault){.count = UINT_MAX, .status = CLP_BACKEND_ERROR};
+  ck_assert_int_eq(put_in_flight(0, 4) > 0, !_i); /* three fit into a segment */
   ck_assert_uint_eq(put_in_flight(4, 20), 0);
   ck_assert_uint_ge(clpt_late_arena_figures(&rig).segments, 4);
   clpt_late_run(&rig.device, rig.s);
-  ck_assert_uint_gt(put_in_flight(20, 32), 0);
+  ck_assert_int_eq(put_in_flight(20, 32) > 0, !_i);
   end(NULL, NULL, NULL);
 }
 END_TEST
@@ -183,6 +187,30 @@ START_TEST(the_host_waits_before_a_refusal)
 }
 END_TEST
 
+static void count_error(clp_log_level level, const char *message, void *count)
+{
+  *(unsigned *)count += level == CLP_LOG_ERROR && strstr(message, " of an arena: ");
+}
+
+START_TEST(what_upstream_does_not_take_back_is_logged)
+{
+  clp_allocator *arena;
+  unsigned errors = 0;
+  clpt_late_init(&rig.device);
+  clp_allocator *upstream = clpt_late_allocator(&rig.device);
+  clpt_ok(clp_arena_allocator_create(upstream, NULL, &arena));
+  (void)clpt_memory(arena, 1000);
+  rig.device.failing = 1u << CLPT_LATE_UNSPLIT | 1u << CLPT_LATE_FREE;
+  rig.device.fault = (clpt_fault){.count = 2, .status = CLP_BACKEND_ERROR};
+  clp_set_log(count_error, &errors);
+  clp_allocator_release(arena);
+  ck_assert_uint_eq(errors, 2);
+  clp_set_log(NULL, NULL);
+  clp_allocator_release(upstream);
+  clpt_late_end(&rig.device);
+}
+END_TEST
+
 CLPT_SUITE("order on an arena")
 {
   TCase *tests = clpt_case(suite, "order");
@@ -190,6 +218,7 @@ CLPT_SUITE("order on an arena")
                       CLPT_LATE_WAYS * sizeof(takers) / sizeof(takers[0]));
   tcase_add_loop_test(tests, streams_of_ranges_are_kept, 0, CLPT_LATE_WAYS);
   tcase_add_test(tests, the_host_does_not_run_ahead_without_bound);
-  tcase_add_test(tests, the_host_waits_in_vain_but_once);
+  tcase_add_test(tests, what_upstream_does_not_take_back_is_logged);
+  tcase_add_loop_test(tests, the_host_waits_in_vain_but_once, 0, 2);
   tcase_add_loop_test(tests, the_host_waits_before_a_refusal, 0, 2 * CLPT_LATE_WAYS + 1);
 }

@@ -51,12 +51,7 @@ void clpi_lane_remove(clpi_slot *slot, clp_buffer *newest, clp_buffer *block)
     clpi_lane_pop(slot, newest);
     return;
   }
-  if (block->older) {
-    block->newer->older = block->older;
-    block->older->newer = block->newer;
-  } else {
-    set_oldest(slot, newest, block->newer);
-  }
+  set_oldest(slot, newest, block->newer);
   clpi_slot_count_held(slot, -1u);
 }
 
