@@ -82,79 +82,54 @@ folds() {
   for stack; do grep -q "$stack" folded || fail "no stack is $stack: $(cat folded)"; done
 }
 
-# Its lines are those that are asked for below.
-cat >nested.c <<'END'
-#include "support/opencl_devices.h"
-static cl_context context;
-static cl_mem make(size_t bytes)
-{
-  return clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, NULL, NULL);
-}
-static cl_mem twice(size_t bytes)
-{
-  clReleaseMemObject(make(bytes));
-  return make(bytes);
-}
-int main(void)
-{
-  cl_device_id device;
-  clpt_find_devices(1, &device);
-  context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
-  clReleaseMemObject(twice(30000));
-}
-END
-# shellcheck disable=SC2086 # lists of words
-if $CC ${CLP_SANITIZER_FLAGS-} -I"$top_srcdir/tests" -DCL_TARGET_OPENCL_VERSION=120 -g -O0 \
-  -o nested nested.c -lOpenCL 2>err; then
-  record 0 --stacks ./nested
-  folds
-  ! grep -q '^#define HAVE_LIBDW 1' "$builddir/config.h" ||
-    folds '^nested.c:17:main;nested.c:\(9\|10\):twice;nested.c:5:make 30000$'
-  [ "$(grep -c ',free,.*,0$' run.csv)" -eq 2 ] || fail "a free has a stack: $(cat run.csv)"
-  # Names are looked up when the trace is read.
-  mv nested moved
-  folds '^nested+0x.* 30000$'
-else
-  echo "not tried: stacks of C: $(head -n 1 err)"
-fi
-
 for part in phases threads; do
   same '--stacks -o run.csv' $part
   folds
 done
+# at TEXT: the line of the program that has it.
+at() { grep -nF "$1" "$top_srcdir/tests/layer/program.c" | cut -d : -f 1; }
+! grep -q '^#define HAVE_LIBDW 1' "$builddir/config.h" ||
+  folds "program.c:$(at 'mem = make(1000'):make_pairs;.*program.c:$(at 'Buffer(plain, 0,'):make [0-9]*\$"
+! grep ',free,' run.csv | grep -v ',0$' || fail "a free has a stack"
 has_rows 20000 allocate
 has_rows 20000 free
 [ "$(awk -F, 'NR > 1 { print $1 }' run.csv | sort -u | wc -l)" -ge 4 ] || fail "not four threads"
+# Names are looked up when the trace is read.
+cp "$program" moved
+record 7 --stacks ./moved exits
+rm moved
+folds '^moved+0x.* 10$'
 
-# Python, which holds its lock in a call of ctypes.PyDLL.
+# Python, which holds its lock in a call of ctypes.PyDLL. Without it, no lines of Python are read.
 cat >program.py <<'END'
-import ctypes, os
-cl = ctypes.PyDLL("libOpenCL.so.1")
-platforms, count, device = (ctypes.c_void_p * 16)(), ctypes.c_uint(), ctypes.c_void_p()
-cl.clCreateContext.restype = cl.clCreateBuffer.restype = ctypes.c_void_p
+import ctypes
+cl, unlocked = (kind("libOpenCL.so.1") for kind in (ctypes.PyDLL, ctypes.CDLL))
+cl.clCreateContextFromType.restype = cl.clCreateBuffer.restype = ctypes.c_void_p
+platforms, count = (ctypes.c_void_p * 16)(), ctypes.c_uint()
 cl.clGetPlatformIDs(16, platforms, ctypes.byref(count))
-name = ctypes.create_string_buffer(256)
-for platform in map(ctypes.c_void_p, platforms[: count.value]):
-    cl.clGetPlatformInfo(platform, 0x902, ctypes.c_size_t(256), name, None)
-    if name.value.decode() == os.environ["CLPT_PLATFORM"]:
-        every = ctypes.c_uint64(0xFFFFFFFF)
-        cl.clGetDeviceIDs(platform, every, 1, ctypes.byref(device), None)
-context = ctypes.c_void_p(cl.clCreateContext(None, 1, ctypes.byref(device), None, None, None))
-def array(bytes):
-    return cl.clCreateBuffer(context, ctypes.c_uint64(1), ctypes.c_size_t(bytes), None, None)
-def step():
-    return array(30000)
+contexts = (cl.clCreateContextFromType((ctypes.c_void_p * 3)(0x1084, platform, None),
+                                       ctypes.c_uint64(0xFFFFFFFF), None, None, None)
+            for platform in platforms[: count.value])
+context = ctypes.c_void_p(next(filter(None, contexts)))
+def array(bytes, library=cl):
+    return library.clCreateBuffer(context, ctypes.c_uint64(1), ctypes.c_size_t(bytes), None, None)
+def step(depth):
+    return step(depth - 1) if depth else array(30000)
 first = array(500)
-rest = step()
+rest = step(0), step(300), array(600, unlocked)
+for name in "a\nb", "\udcff":
+    exec(compile("array(700)", name, "exec"))
 END
 if [ "${clp_sanitized:-no}" = yes ]; then
   echo "not tried: Python, which lacks the layer's sanitizer"
 elif python3 -c 'import ctypes, sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
   record 0 --stacks python3 program.py
   own=$house_tmp/program.py
-  folds "^$own:17:<module>;$own:14:array\\(;.*\\)* 500\$" \
-    "^$own:18:<module>;$own:16:step;$own:14:array\\(;.*\\)* 30000\$"
-  ! grep -q 'PyEval\|Py_RunMain' folded || fail "the interpreter is in the stacks: $(cat folded)"
+  folds "^$own:14:<module>;$own:11:array\\(;.*\\)* 500\$" \
+    "^$own:15:<module>;$own:13:step;$own:11:array\\(;.*\\)* 30000\$" \
+    "^\\($own:13:step;\\)*$own:11:array\\(;.*\\)* 30000\$" \
+    "^$own:17:<module>;a b:1:<module>;$own:11:array\\(;.*\\)* 700\$" ";??:1:<module>;.* 700\$"
+  ! grep -v ' 600$' folded | grep 'PyEval\|Py_RunMain' || fail "the interpreter is in the stacks"
 else
   echo "not tried: Python, of which there is none from 3.10 on"
 fi

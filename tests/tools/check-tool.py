@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """clpool: what it refuses, which is a table; what it replays, and prints of that."""
-import glob
 import itertools
 import re
 import resource
@@ -179,15 +178,4 @@ for columns, words in (80, "1 operations: replay with a pool"), (20, "\r1 operat
         text += os.read(terminal, 10000).decode()
     require(words in text, "progress:", repr(text))
 
-# --- What the guides say that clpool tune prints of the traces that come with clpool, it prints.
-
-os.symlink(SOURCE / "examples", "examples")
-for guide in "tuning", "many-ranks":
-    printed = re.findall(r"^\$ clpool (tune examples/data/.*)\n((?:(?!\$ |```).*\n)*)", (
-        SOURCE / f"doc/{guide}.md").read_text(), re.M)
-    require(any(wanted for _, wanted in printed), guide, "has no output")
-    for line, wanted in printed:
-        words = [name for word in line.split() for name in sorted(glob.glob(word)) or [word]]
-        require(wanted in ("", clpool(words)), guide, line, "prints", clpool(words))
-require(Path("tuning.svg").read_text() == (SOURCE / "doc/tuning.svg").read_text(), "doc/tuning.svg")
 print(refused, "refusals,", len(info["allocators"]), "allocators")

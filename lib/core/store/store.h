@@ -179,7 +179,7 @@ static inline void clpi_lane_push(clpi_slot *slot, clp_buffer *newest, clp_buffe
 /* Puts a block into the lane of its uses: on top, or if it is older, at the bottom. */
 void clpi_lane_insert(clpi_slot *slot, clp_buffer *block, const clpi_stream *home);
 
-/* Takes a block off its lane. `newest` is the lane's newest block. The block is that or the oldest. */
+/* Takes the newest or the oldest block off its lane. `newest` is the lane's newest block. */
 void clpi_lane_remove(clpi_slot *slot, clp_buffer *newest, clp_buffer *block);
 
 /* Moves up to `most` of a lane's oldest blocks to the same lane of `to`, which must be empty. */
