@@ -150,6 +150,7 @@ with tempfile.TemporaryDirectory() as folder:
     without = [example for example in examples if not check(example)]
     if HAS_TOOL:
         os.symlink(SOURCE + '/examples', 'examples')
+        os.symlink('examples/data/rank.0.csv.gz', 'run.0.csv')
         for guide in 'tuning.md', 'many-ranks.md':
             check_commands(guide, 'tune')
         if read('tuning.svg') != read(SOURCE + '/doc/tuning.svg'):
