@@ -479,20 +479,20 @@ endif
 EXTRA_DIST += tests/support/pocl.supp
 MOSTLYCLEANFILES = test-suite-valgrind.log
 
-# --- Coverage: a table of the library's files -----------------------------------------------------
+# --- Coverage: a table of folders, and the lines that nothing executed ----------------------------
 
 if COVERAGE
 # Counters of an earlier build do not fit this one.
 check-coverage:
 	find . -name '*.gcda' -exec rm -f {} +
 	$(MAKE) $(AM_MAKEFLAGS) check
-	GCOV='$(GCOV)' $(SHELL) $(srcdir)/tests/support/coverage.sh
+	GCOV='$(GCOV)' top_srcdir='$(srcdir)' python3 $(srcdir)/tests/support/coverage.py
 else
 check-coverage:
 	@echo 'check-coverage needs a configure with --enable-coverage' >&2
 	@exit 1
 endif
-EXTRA_DIST += tests/support/coverage.sh
+EXTRA_DIST += tests/support/coverage.py tests/support/coverage.txt
 
 # All that threads do with pools, for an hour or CLPT_STRESS_SECONDS.
 soak: tests/model/test_crowd$(EXEEXT)
