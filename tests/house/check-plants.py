@@ -11,6 +11,7 @@ import filecmp
 import glob
 import hashlib
 import os
+import pathlib
 import re
 import resource
 import shutil
@@ -19,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+HERE = pathlib.Path(__file__).resolve().parents[2]
 # -O0 compiles fastest; a plant must compile without warnings.
 CONFIGURE = ['--quiet', '--disable-static', '--enable-werror', 'CFLAGS=-O0', 'CXXFLAGS=-O0']
 BOOTSTRAP = ('m4', 'build-aux', 'aclocal.m4', 'configure', 'config.h.in', 'Makefile.in')  # in order
@@ -65,31 +66,21 @@ class Plant:
         if not (self.kind and self.notice and self.file):
             raise self.error('an entry has a kind, a file, and says what a user would notice')
         for test in self.finders:
-            if not any(os.path.isfile(os.path.join(HERE, test + end)) for end in ('', '.c', '.cc')):
+            if not any((HERE / (test + end)).is_file() for end in ('', '.c', '.cc')):
                 raise self.error(f'there is no test {test}')
-        self.applied_to(read(os.path.join(HERE, self.file)))
-
-
-def read(path):
-    with open(path, encoding='utf-8') as file:
-        return file.read()
-
-
-def write(path, text):
-    with open(path, 'w', encoding='utf-8') as file:
-        file.write(text)
+        self.applied_to((HERE / self.file).read_text('utf-8'))
 
 
 def read_plants():
     """All plants of the table, each of which applies: {name: plant}. A line `try` before the first
     of a file is for all of the file."""
     plants = {}
-    for path in sorted(glob.glob(os.path.join(HERE, 'tests/house/plants/*.txt'))):
-        head, *entries = re.split(r'^\[([a-z0-9-]+)\]\n', read(path), flags=re.M)
+    for path in sorted(HERE.glob('tests/house/plants/*.txt')):
+        head, *entries = re.split(r'^\[([a-z0-9-]+)\]\n', path.read_text('utf-8'), flags=re.M)
         finders = ' '.join(re.findall('^try (.*)', head, re.M)).split()
         for name, text in zip(entries[::2], entries[1::2]):
             lines = [line for line in text.splitlines() if line and line[0] != '#']
-            plant = Plant(name, os.path.basename(path), finders, lines)
+            plant = Plant(name, path.name, finders, lines)
             plant.check()
             if plants.setdefault(name, plant) is not plant:
                 raise plant.error('another plant has this name')
@@ -128,14 +119,14 @@ class Rig:
     copy only what changed."""
 
     def __init__(self, work, jobs):
-        self.tree, self.build = os.path.join(work, 'tree'), os.path.join(work, 'build')
-        self.log, self.jobs = os.path.join(work, 'log'), jobs
+        self.tree, self.build, self.log = work / 'tree', work / 'build', work / 'log'
+        self.jobs = jobs
         self.expected = {}  # test: its outcome and processor seconds without a plant
         self.copy()
-        os.makedirs(self.build, exist_ok=True)
-        if not os.path.isfile(os.path.join(self.tree, 'configure')):
+        self.build.mkdir(parents=True, exist_ok=True)
+        if not (self.tree / 'configure').is_file():
             self.call(self.tree, 'autoreconf', '-fi')
-        if not os.path.isfile(os.path.join(self.build, 'config.status')):
+        if not (self.build / 'config.status').is_file():
             self.call(self.build, '../tree/configure', *CONFIGURE)
         self.make('Makefile')  # which may say that it is made again
         ask = ('--eval=libraries = $(lib_LTLIBRARIES) $(pkglib_LTLIBRARIES) $(check_LTLIBRARIES)',
@@ -155,10 +146,9 @@ class Rig:
         for top in BOOTSTRAP:
             names += glob.glob(top, root_dir=HERE) + glob.glob(top + '/*', root_dir=HERE)
         for name in names:
-            source, to = os.path.join(HERE, name), os.path.join(self.tree, name)
-            if os.path.isfile(source) and not (
-                    os.path.isfile(to) and filecmp.cmp(source, to, shallow=False)):
-                os.makedirs(os.path.dirname(to), exist_ok=True)
+            source, to = HERE / name, self.tree / name
+            if source.is_file() and not (to.is_file() and filecmp.cmp(source, to, shallow=False)):
+                to.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(source, to)  # with the time of now, so that make sees it
 
     @staticmethod
@@ -177,12 +167,12 @@ class Rig:
         """Builds and runs a test. Returns its exit status, or HANGS, and its processor seconds."""
         if test in self.scripts:  # what it runs is not known here
             self.make('all', *self.layer)
-            command = ['python3' if test.endswith('.py') else 'sh', os.path.join(self.tree, test)]
+            command = ['python3' if test.endswith('.py') else 'sh', self.tree / test]
         else:  # a few programs load libraries
-            path = os.path.join(self.tree, test + '.c')
-            loads = os.path.isfile(path) and 'top_builddir' in read(path)
+            path = self.tree / (test + '.c')
+            loads = path.is_file() and 'top_builddir' in path.read_text('utf-8')
             self.make(test, *(self.libraries if loads else []))
-            command = [os.path.join(self.build, test)]
+            command = [self.build / test]
         before = seconds_of_children()
         with open(self.log, 'wb') as output:
             process = subprocess.Popen(command, cwd=self.build, env=self.environment,
@@ -211,16 +201,16 @@ class Rig:
         """Plants the fault and runs these tests. Yields (test, outcome, seconds) of those that find
         it."""
         able = [test for test in tests if self.can_find(test)]
-        path = os.path.join(self.tree, plant.file)
-        text = read(path)
+        path = self.tree / plant.file
+        text = path.read_text('utf-8')
         try:
-            write(path, plant.applied_to(text))
+            path.write_text(plant.applied_to(text), 'utf-8')
             for test in able:
                 status, seconds = self.run(test)
                 if status not in (0, 77):
                     yield test, status, seconds
         finally:
-            write(path, text)
+            path.write_text(text, 'utf-8')
 
     def plant(self, plant, all_finders):
         """Plants one fault, and prints what finds it. Returns whether anything does."""
@@ -247,7 +237,6 @@ def main():
     add = parser.add_argument
     add('names', nargs='*', metavar='NAME', help='plant these; without, all')
     add('--check', action='store_true', help='only check that every plant applies')
-    add('--list', action='store_true', help='only list them')
     add('--count', type=int, help='plant so many, chosen by the text of --seed')
     add('--seed', default='', help='the same text chooses the same plants')
     add('--all-finders', action='store_true', help='tell all tests that find it')
@@ -255,18 +244,14 @@ def main():
     add('--work', help='work in this folder and leave it: the next run builds less')
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # cleans up
-    work = None
     try:
         plants = read_plants()
         chosen = choose(plants, options)
         if options.check:
             print(f'{len(plants)} planted faults apply')
-        elif options.list:
-            for plant in chosen:
-                print(f'{plant.name:42} {plant.kind:24} {plant.file}\n    {plant.notice}')
         else:
-            work = options.work or tempfile.mkdtemp(prefix='clpool-plants-')
-            rig = Rig(os.path.abspath(work), options.jobs)
+            own = None if options.work else tempfile.TemporaryDirectory(prefix='clpool-plants-')
+            rig = Rig(pathlib.Path(options.work or own.name).resolve(), options.jobs)
             print(f'{"planted fault":42} {"found by":56} {"CPU s":>7}', flush=True)
             missed = [plant.name for plant in chosen if not rig.plant(plant, options.all_finders)]
             print(f'{len(chosen) - len(missed)} of {len(chosen)} planted faults found')
@@ -274,9 +259,6 @@ def main():
                 sys.exit(f'no test finds {", ".join(missed)}')
     except (PlantError, OSError) as error:
         sys.exit(f'check-plants.py: {error}')
-    finally:
-        if work and not options.work:
-            shutil.rmtree(work, ignore_errors=True)
 
 
 if __name__ == '__main__':
