@@ -334,11 +334,11 @@ built_checks += \
 	tests/tools/check-tool.py \
 	tests/tools/check-report.py \
 	tests/tools/check-bench.py
-tree_checks += tests/house/check-completion.sh
 else
 AM_TESTS_ENVIRONMENT += clp_tool=no; export clp_tool;
 endif
-EXTRA_DIST += tests/tools/outputs.txt tests/tools/program.py tests/tools/refusals.txt \
+EXTRA_DIST += tests/tools/completion.txt tests/tools/outputs.txt tests/tools/program.py \
+	tests/tools/refusals.txt \
 	tests/tools/traces.txt tests/trace/short_loop.csv.gz
 if SANITIZED
 AM_TESTS_ENVIRONMENT += clp_sanitized=yes; export clp_sanitized;
@@ -382,7 +382,7 @@ tree_checks += \
 EXTRA_DIST += \
 	tests/support/house.sh tests/support/no_sysfs.sh tests/support/python.sh \
 	tests/support/walk.c \
-	tests/house/completion.txt tests/house/examples.txt tests/house/skips \
+	tests/house/examples.txt tests/house/skips \
 	tests/house/install/CMakeLists.txt tests/house/install/Makefile.in \
 	tests/house/install/configure.ac tests/house/install/consumer.c \
 	tests/house/install/meson.build

@@ -2,7 +2,7 @@
 """The built library.
 
 - libclpool.so exports the functions that the installed headers declare, all of them, and no more.
-  Each has a row in the tables of wrong arguments.
+  Each has a row in the tables of wrong arguments, and a man page.
 - It starts on any machine: drivers' libraries are loaded when they are first used, so it names
   none.
 - It takes little static TLS, of which dlopen has about 1.6 kB for all that it loads: a process may
@@ -57,6 +57,8 @@ def check_exports():
     for name in sorted(declared ^ exported):
         FAILURES.append(name + (': not exported' if name in declared else ': not declared'))
     FAILURES.extend(f'tests/api/*.def: {name} has no row' for name in declared - rows - EXEMPT)
+    FAILURES.extend(f'{name} has no man page' for name in declared
+                    if not (BUILD / f'doc/man3/{name}.3').exists())
     print(len(exported), 'public functions are exported')
 
 

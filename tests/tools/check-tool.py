@@ -178,4 +178,26 @@ for columns, words in (80, "1 operations: replay with a pool"), (20, "\r1 operat
         text += os.read(terminal, 10000).decode()
     require(words in text, "progress:", repr(text))
 
+# --- What shells complete, bash with "=" between words as it is at first, and without.
+
+# As bash calls the function for these words, of which the last is at the cursor.
+BASH = """set -u; . "$0/tools/clpool.bash"; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+function=$(complete -p clpool); function=${function#*-F }
+"${function% *}" clpool "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+printf '%s\\n' "${COMPREPLY[@]+"${COMPREPLY[@]}"}\""""
+FISH = """source $argv[1]/tools/clpool.fish
+complete -C "clpool $argv[2]" | string replace -r "\\t.*" "" """
+os.makedirs("complete/traces")
+for name in "trace.csv", "a trace.csv", "m y.csv":
+    write("complete/" + name, "")
+cost = min(file.stem for file in (SOURCE / "tools/costs").glob("*.csv"))
+for shell, words, answers in re.findall(r"^(bash|fish)\|(.*)\|(.*)", (
+        SOURCE / "tests/tools/completion.txt").read_text().replace("COST", cost), re.M):
+    words = ["--norc", "-c", BASH, SOURCE, "clpool", *shlex.split(words)] if shell == "bash" else [
+        "--no-config", "-c", FISH, SOURCE, words]
+    if shutil.which(shell):
+        done = subprocess.run([shell, *words], capture_output=True, text=True, cwd="complete", env={
+            **os.environ, "HOME": folder, "PATH": f"{CLPOOL.parent}:{os.environ['PATH']}"})
+        require(" ".join(sorted(done.stdout.splitlines())) == answers and not done.stderr, shell,
+                words[3:], "completes", done)
 print(refused, "refusals,", len(info["allocators"]), "allocators")
