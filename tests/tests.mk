@@ -20,7 +20,8 @@ endif
 dist_check_SCRIPTS += $(built_checks) $(tree_checks)
 TEST_EXTENSIONS = .sh .py
 SH_LOG_COMPILER = $(SHELL)
-PY_LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/support/python.sh
+PY_LOG_COMPILER = $(SHELL) -c \
+	'command -v python3 >/dev/null || exit 77; exec python3 -B "$$@"' python
 
 # What every test sees, however the caller's shell is set up.
 AM_TESTS_ENVIRONMENT = \
@@ -380,7 +381,7 @@ tree_checks += \
 	tests/house/check-scripts.sh \
 	tests/house/check-source.py
 EXTRA_DIST += \
-	tests/support/house.sh tests/support/no_sysfs.sh tests/support/python.sh \
+	tests/support/house.sh tests/support/no_sysfs.sh \
 	tests/support/walk.c \
 	tests/house/examples.txt tests/house/skips \
 	tests/house/install/CMakeLists.txt tests/house/install/Makefile.in \

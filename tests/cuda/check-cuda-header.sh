@@ -5,7 +5,6 @@
 # to look first.
 # shellcheck source=../support/house.sh
 . "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
-set -eu
 
 for cuda in ${CUDA_HOME:+"$CUDA_HOME/include"} \
   "$(${PKG_CONFIG:-pkg-config} --variable=includedir cuda 2>/dev/null || :)" \

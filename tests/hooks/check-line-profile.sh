@@ -4,7 +4,6 @@
 # are the same always, and none of the library's frames ever shows.
 # shellcheck source=../support/house.sh
 . "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
-set -eu
 : "${clp_libdw:?yes or no: whether there are names}"
 cd "$top_srcdir"
 source=tests/support/profiled.c program=$house_tmp/profiled folder=$top_builddir/.libs

@@ -4,7 +4,6 @@
 # types, their members, macros and enumerators.
 # shellcheck source=../support/house.sh
 . "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
-set -eu
 
 command -v "${DOXYGEN:=doxygen}" >/dev/null || skip "doxygen is missing"
 [ -n "${clp_headers-}" ] || broken "clp_headers does not name the installed headers"

@@ -4,7 +4,6 @@
 # judge: skipped where version 14 is missing.
 # shellcheck source=../support/house.sh
 . "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
-set -eu
 
 : "${CLANG_FORMAT:=clang-format-14}"
 command -v "$CLANG_FORMAT" >/dev/null || skip "clang-format 14 is missing"

@@ -7,7 +7,6 @@
 # as C++11 to C++20, and so does the test of clpool.hpp.
 # shellcheck source=../support/house.sh
 . "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
-set -eu
 
 [ -n "${clp_headers-}" ] || broken "clp_headers does not name the installed headers"
 mkdir "$house_tmp/alone" "$house_tmp/together"

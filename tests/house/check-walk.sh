@@ -4,7 +4,6 @@
 # counted, and limited for some. With CLPT_WALK=print (make walk) prints each call, indented.
 # shellcheck source=../support/house.sh
 . "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
-set -eu
 
 command -v addr2line >/dev/null || skip "no addr2line"
 grep -q '^#define HAVE_OPENCL 1' "$top_builddir/config.h" || skip "built without OpenCL"

@@ -3,10 +3,9 @@
 # clpool run and record on a program whose OpenCL loader has no layers: it gets one that has,
 # however it asks for it. Drivers that are named as a loader, loaders with layers and other auditors
 # stay. Where no layer began, one line says why.
-: "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}"
 command=run layer=layer
 # shellcheck source=layer.sh
-. "$top_srcdir/tests/layer/layer.sh"
+. "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/layer/layer.sh"
 auditor=$builddir/.libs/libclpool-audit.so
 export TMPDIR="$house_tmp/tmp"
 [ -e "$auditor" ] || skip "this C library has no auditors"

@@ -3,10 +3,9 @@
 # clpool record: a program does the same under the layer as without, and the trace says what it did,
 # also where it is killed, forks, or ends in haste, and with --stacks which lines of C and of Python
 # allocated; what cannot be recorded is told in one line.
-: "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}"
 command=record layer=record
 # shellcheck source=layer.sh
-. "$top_srcdir/tests/layer/layer.sh"
+. "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/layer/layer.sh"
 
 record() { code=$1; shift; clpool "$code" record -o run.csv "$@"; }
 
@@ -86,10 +85,10 @@ for part in phases threads; do
   same '--stacks -o run.csv' $part
   folds
 done
-# at TEXT: the line of the program that has it.
-at() { grep -nF "$1" "$top_srcdir/tests/layer/program.c" | cut -d : -f 1; }
+# at TEXT: the program's line that has it.
+at() { grep -nF "$1" "$top_srcdir/tests/layer/program.c" | sed 's/:.*//; s/^/program.c:/'; }
 ! grep -q '^#define HAVE_LIBDW 1' "$builddir/config.h" ||
-  folds "program.c:$(at 'mem = make(1000'):make_pairs;.*program.c:$(at 'Buffer(plain, 0,'):make [0-9]*\$"
+  folds "$(at 'mem = make(1000'):make_pairs;.*$(at 'Buffer(plain, 0,'):make [0-9]*\$"
 ! grep ',free,' run.csv | grep -v ',0$' || fail "a free has a stack"
 has_rows 20000 allocate
 has_rows 20000 free

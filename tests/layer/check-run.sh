@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: MIT
 # clpool run: calls, right and wrong ones, do the same under the layer that pools as without; it
 # takes what clpool tune says; and what cannot be is told in one line.
-: "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}"
 command=run layer=layer
 # shellcheck source=layer.sh
-. "$top_srcdir/tests/layer/layer.sh"
+. "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/layer/layer.sh"
 
 same '' threads
 says ''

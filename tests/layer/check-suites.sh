@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: MIT
 # Tests of clpool's, whose paths are the arguments, and CLBlast's that are installed: under clpool
 # run and record, they end as they do alone, and print the same results.
-: "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}"
 command=run layer=layer
 # shellcheck source=layer.sh
-. "$top_srcdir/tests/layer/layer.sh"
+. "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/layer/layer.sh"
 export top_srcdir
 record=$builddir/.libs/libclpool-record.so
 number=$("$clpool" info 2>&1 | sed -n "s/^platform \([0-9]*\): $CLPT_PLATFORM\$/\1/p" | head -n 1)

@@ -4,7 +4,6 @@
 # shellcheck shell=sh disable=SC2154
 # shellcheck source=../support/house.sh
 . "$top_srcdir/tests/support/house.sh"
-set -eu
 top_srcdir=$(cd "$top_srcdir" && pwd) builddir=$(cd "$top_builddir" && pwd)
 clpool=$builddir/tools/clpool
 program=$builddir/tests/layer/program

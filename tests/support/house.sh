@@ -3,6 +3,7 @@
 # the Makefile; by hand, `top_builddir=/where/you/built tests/check-x.sh` does.
 # shellcheck shell=sh
 
+set -eu
 : "${top_builddir:=$top_srcdir}"
 : "${CC:=cc}"
 

@@ -32,8 +32,6 @@ costs_of({"host": HOST})
 text = Path("costs.csv").read_text()
 lacks(text, "# device")
 says(clpool("bench --allocator=host --json"), '"bytes": 67108864', '"sub_buffer_ns": null')
-clpool("bench -o /dev/full --allocator=host", 1,
-       "cannot write to /dev/full: No space left on device")
 if not IS_SANITIZED: # memory that runs out: the file that was there stays
     clpool("bench --allocator=host -o costs.csv", 1,
            lambda said: re.fullmatch("clpool bench: .* 67108864 bytes.*\n", said),
@@ -54,15 +52,10 @@ if devices:
     says(Path("costs.csv").read_text(), "# device: ")
     lacks(clpool("bench --json --allocator=cl-immediate --device=0.0"), "null")
 
-clpool("bench --allocator=cuda-async", 1, lambda said: said.startswith(
-    "clpool bench: " + NO_CUDA_SAYS), environment=NO_CUDA)
 if FAKE_CUDA.exists():
     clpool("bench --allocator=cuda-async --device=1 -o costs.csv")
     costs_of({"cuda-async": ["allocate", "free", "pool-pair", "arena-pair"]})
 
 # The files that come with the program.
-machines = sorted(file.stem for file in (SOURCE / "tools/costs").glob("*.csv"))
-for name in machines:
-    says(clpool("tune plain.csv --cost=" + name), f", {name} ")
-clpool("tune plain.csv --cost=no-such-machine", 2, "--cost: expected " + ", ".join(machines) +
-       ', or a clpool bench file, found "no-such-machine"')
+for file in (SOURCE / "tools/costs").glob("*.csv"):
+    says(clpool("tune plain.csv --cost=" + file.stem), f", {file.stem} ")
