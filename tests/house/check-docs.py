@@ -9,6 +9,7 @@
   all are of the release's date, without warnings of groff, and refer to pages that are there."""
 import glob
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -21,8 +22,7 @@ FAILURES = []
 
 
 def read(name):
-    with open(name, encoding='utf-8') as file:
-        return file.read()
+    return pathlib.Path(name).read_text('utf-8')
 
 
 # --- Guides ---------------------------------------------------------------------------------------

@@ -2,32 +2,24 @@
 """The examples run, and what they print is right as far as it is the same on every machine. What
 the guides show of them, and of the program, is what these print here."""
 import os
+import pathlib
 import re
 import shlex
 import subprocess
 import sys
 import tempfile
 
-SOURCE = os.path.abspath(os.environ.get('top_srcdir', '.'))
+SOURCE = pathlib.Path(os.environ.get('top_srcdir', '.')).resolve()
 BUILD = os.path.abspath(os.environ.get('top_builddir', SOURCE))
 FAKE = BUILD + '/tests/fakecuda/.libs/libfakecuda.so'
 HAS_TOOL = os.environ.get('clp_tool', 'yes') == 'yes'
 WITHOUT_OPTIONS = 'first_pool', 'without_pools'
 
 
-def fail(why):
-    sys.exit(f'check-examples: {why}')
-
-
-def read(name):
-    with open(name, encoding='utf-8') as file:
-        return file.read()
-
-
 def read_expected():
     """examples.txt: {command: [(count, pattern), ...]}, and what is refused."""
     expected, refused = {}, []
-    for line in read(f'{SOURCE}/tests/house/examples.txt').splitlines():
+    for line in (SOURCE / 'tests/house/examples.txt').read_text().splitlines():
         first, _, rest = line.partition(' ')
         if first == '$':
             rows = expected.setdefault(rest, [])
@@ -49,11 +41,11 @@ def run(command, **environment):
     if found.returncode == 77:
         return None
     if found.returncode or found.stderr:
-        fail(f'{command}: exit status {found.returncode}\n{found.stdout}{found.stderr}')
+        sys.exit(f'{command}: exit status {found.returncode}\n{found.stdout}{found.stderr}')
     for count, pattern in EXPECTED.get(command, ()):
         lines = len(re.findall(f'^{pattern}$', found.stdout, re.M))
         if lines != count:
-            fail(f'{command}: {lines} lines, not {count}, match {pattern}:\n{found.stdout}')
+            sys.exit(f'{command}: {lines} lines, not {count}, match {pattern}:\n{found.stdout}')
     return found.stdout
 
 
@@ -65,24 +57,24 @@ def without_times(text):
 def check_commands(guide, verbs):
     """The guide shows what commands print here, in blocks that begin with "$ clpool VERB" or a
     loop, except for lines with a time or a device. The current folder has their files."""
-    for block in re.findall(r'^```[^\n]*\n(.*?)^```', read(f'{SOURCE}/doc/{guide}'), re.M | re.S):
+    for block in re.findall(r'^```[^\n]*\n(.*?)^```', (SOURCE / 'doc' / guide).read_text(), re.M | re.S):
         if re.match(rf'\$ (clpool ({verbs})|for )', block):
             command = '\n'.join(line[2:] for line in block.split('\n') if line[:2] in ('$ ', '> '))
             shown = '\n'.join(line for line in block.split('\n') if line[:2] not in ('$ ', '> '))
             found = subprocess.run(['sh', '-c', command], stdout=subprocess.PIPE, text=True,
                                    stderr=subprocess.STDOUT, check=False)
             if found.returncode or shown and without_times(shown) != without_times(found.stdout):
-                fail(f'{guide} shows something else: {command}\n{found.stdout}')
+                sys.exit(f'{guide} shows something else: {command}\n{found.stdout}')
 
 
 def check_excerpt(guide, begin, output):
     """The guide's block that begins with these words is lines of the output, in its order; "..."
     stands for others."""
-    block = re.search(rf'^```\n({begin}.*?)^```', read(f'{SOURCE}/doc/{guide}'), re.M | re.S)
+    block = re.search(rf'^```\n({begin}.*?)^```', (SOURCE / 'doc' / guide).read_text(), re.M | re.S)
     rest = iter(output.split('\n'))
     for line in block[1].splitlines() if block else ['']:
         if line.strip() != '...' and (not line or line not in rest):
-            fail(f'{guide} shows {line!r} after "{begin}", which is not printed there:\n{output}')
+            sys.exit(f'{guide} shows {line!r} after "{begin}", not printed there:\n{output}')
 
 
 def check_stacks(output):
@@ -90,9 +82,9 @@ def check_stacks(output):
     profile = ['_root'] * ('  examples/where_memory_goes.c:145:main' in output)
     for begin in ['allocations ', ' block bytes ', *profile]:
         check_excerpt('where-memory-goes.md', begin, output)
-    total = sum(int(line.split()[-1]) for line in read('memory.folded').split('\n') if line)
+    total = sum(int(line.split()[-1]) for line in pathlib.Path('memory.folded').read_text().split('\n') if line)
     if f'{total / 1048576:.2f}' != '81.82':
-        fail(f'the folded stacks sum up to {total}')
+        sys.exit(f'the folded stacks sum up to {total}')
     if HAS_TOOL:
         check_commands('where-memory-goes.md', 'replay|report|tune')
 
@@ -117,12 +109,12 @@ def check(example):
     if example not in WITHOUT_OPTIONS:
         told = run(example + ' --help')
         if not re.match(rf'usage: {example}\b', told):
-            fail(f'{example} --help: {told}')
+            sys.exit(f'{example} --help: {told}')
         refused += [example + ' --no-such-option', example + ' junk']
     for wrong in refused:
         found = start(wrong)
         if found.returncode != 2 or not found.stderr:
-            fail(f'{wrong}: exit status {found.returncode}, not 2, or it says nothing')
+            sys.exit(f'{wrong}: exit status {found.returncode}, not 2, or it says nothing')
     if example.startswith('cuda_'):  # on the fake driver, and on the machine's own
         return any([run(example, CLPOOL_CUDA_LIBRARY=library) is not None
                     for library in [FAKE] * os.path.exists(FAKE) + ['']])
@@ -149,12 +141,12 @@ with tempfile.TemporaryDirectory() as folder:
     os.environ['PATH'] = f'{folder}/bin:{BUILD}/tools:{os.environ["PATH"]}'
     without = [example for example in examples if not check(example)]
     if HAS_TOOL:
-        os.symlink(SOURCE + '/examples', 'examples')
+        os.symlink(SOURCE / 'examples', 'examples')
         os.symlink('examples/data/rank.0.csv.gz', 'run.0.csv')
         for guide in 'tuning.md', 'many-ranks.md':
             check_commands(guide, 'tune')
-        if read('tuning.svg') != read(SOURCE + '/doc/tuning.svg'):
-            fail('clpool tune draws another doc/tuning.svg')
+        if pathlib.Path('tuning.svg').read_text() != (SOURCE / 'doc/tuning.svg').read_text():
+            sys.exit('clpool tune draws another doc/tuning.svg')
     os.chdir('/')
 if without:
     print('skipped: no device for', *without)

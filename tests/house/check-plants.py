@@ -13,7 +13,6 @@ import hashlib
 import os
 import pathlib
 import re
-import resource
 import shutil
 import signal
 import subprocess
@@ -109,11 +108,6 @@ def kill_session(session):
             pass
 
 
-def seconds_of_children():
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 class Rig:
     """A copy of the tree, `work`/tree, and a build of it, `work`/build. With --work, later runs
     copy only what changed."""
@@ -173,7 +167,7 @@ class Rig:
             loads = path.is_file() and 'top_builddir' in path.read_text('utf-8')
             self.make(test, *(self.libraries if loads else []))
             command = [self.build / test]
-        before = seconds_of_children()
+        before = os.times()
         with open(self.log, 'wb') as output:
             process = subprocess.Popen(command, cwd=self.build, env=self.environment,
                                        stdout=output, stderr=subprocess.STDOUT,
@@ -185,7 +179,8 @@ class Rig:
         finally:
             kill_session(process.pid)
             process.wait()
-        return status, seconds_of_children() - before
+        after = os.times()
+        return status, sum(after[2:4]) - sum(before[2:4])  # of its children
 
     def can_find(self, test):
         """Runs a test without a plant, once: it must not fail. False if it is skipped."""

@@ -22,10 +22,6 @@ TEXTS = {path: pathlib.Path(path).read_text('utf-8').split('\n')
          if path.endswith(ENDINGS) and not path.startswith('python/build/')}
 
 
-def complain(where, what):
-    FAILURES.append(f'{where}: {what}')
-
-
 # Spelled so that this file does not find itself.
 REJECTED = [
     ('switched off', r'\s*#\s*if\s+0\b', 'c h cc hpp'),
@@ -43,10 +39,12 @@ def check_lines():
             if ending in endings.split():
                 for number, line in enumerate(lines, 1):
                     if re.match(pattern, line):
-                        complain(f'{path}:{number}', what)
+                        FAILURES.append(f'{path}:{number}: {what}')
         if ending in ('c', 'h', 'cc', 'hpp') and not re.fullmatch(
                 r'(//|/\*) SPDX-License-Identifier: MIT( \*/)?', lines[0]):
-            complain(path, 'no licence line')
+            FAILURES.append(f'{path}: no licence line')
+        if path.startswith('include/') and '/** @file' not in lines:
+            FAILURES.append(f'{path}: no comment of @file')
 
 
 # How a path begins, and how what its file may include begins, beyond COMMON: the headers of C and
@@ -92,7 +90,7 @@ def check_includes():
             if include:
                 target = target_of(path, include[2], include[1] == '"')
                 if not re.match(f'{COMMON}|{may}', target):
-                    complain(f'{path}:{number}', f'must not include {include[2]} ({target})')
+                    FAILURES.append(f'{path}:{number}: must not include {include[2]} ({target})')
 
 
 def check_steps():
@@ -100,7 +98,7 @@ def check_steps():
     steps = re.search(r'step:.*?fromJSON.*?steps:', workflow, re.S)[0]
     told = subprocess.check_output(['bash', '.ci/run', '--steps'], text=True)
     for step in set(re.findall('"([a-z-]*)"', steps)) ^ set(told.split()):
-        complain(step, 'a step of .ci/run or of the workflow alone')
+        FAILURES.append(f'{step}: a step of .ci/run or of the workflow alone')
 
 
 check_lines()

@@ -30,15 +30,15 @@ for folder, executed in sorted(shares.items()):
 # An entry: a file, a function, and how lines of it begin.
 entries = [line for line in (SOURCE / 'tests/support/coverage.txt').read_text().split('\n')
            if line and line[0] != '#']
-unexplained, stale = [], set(entries)
+stale = set(entries)
+failed = not calls
 for (path, number), count in sorted(calls.items()):
     text = (SOURCE / path).read_text().split('\n')[number - 1].strip()
     line = f'{path} {functions[path, number]} {text}'
     explained = [entry for entry in entries if line.startswith(entry)]
     stale -= set(explained)
     if count == 0 and not path.startswith('tools/'):
-        print(f'{path}:{number}: {text}' + ' (explained)' * bool(explained))
-        unexplained += [line] * (not explained)
-print(*(f'unexplained: {line}' for line in unexplained), sep='\n')
-print(*(f'no such line: {entry}' for entry in sorted(stale)), sep='\n')
-sys.exit(1 if unexplained or stale or not calls else 0)
+        print('explained:' if explained else 'NOT EXPLAINED:', number, line)
+        failed |= not explained
+print(*(f'NO SUCH LINE: {entry}\n' for entry in sorted(stale)), sep='')
+sys.exit(failed or bool(stale))

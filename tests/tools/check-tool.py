@@ -75,8 +75,7 @@ for command, (name, option, words, frees) in itertools.product(("replay", "repor
 require(re.fullmatch(r"clpool \d+\.\d+\.\d+\n", clpool("--version")), "--version")
 for words in "help", "help -h", "-h":
     require(clpool(words) == clpool("--help"), words, "is not the help")
-for command in COMMANDS:
-    says(clpool("--help"), f"  {command} ")
+says(clpool("--help"), *(f"  {command} " for command in COMMANDS))
 lacks(clpool("info"), "(null)")
 
 # --- Replays: the figures of each, and what is said.

@@ -82,12 +82,6 @@ int main(int argc, char **argv)
 """
 
 
-def output(*words, **more):
-    done = subprocess.run(words, capture_output=True, text=True, **more)
-    require(done.returncode == 0, words, done.stderr)
-    return done.stdout
-
-
 # A setting without an arena, and some with one, where leading bits matter and where not. Sanitizers
 # have libraries of their own.
 library = BUILD / ".libs/libclpool.so"
@@ -100,17 +94,17 @@ for options, on_arena, count in ("--time=0", 0, 10), ("--time=1000000000", 1, 10
     code, module, line = re.findall(r"^In .*\n\n((?:.+\n)+)", told["text"], re.M)
     require((told["recommended"]["slack"] is not None) == on_arena, options, told["recommended"])
     if has_module:
-        output(python, "-c", "import clpool; allocator = clpool.HostAllocator()\n"
-               f"pool = {module.strip()}; pool.allocate(600000)")
+        subprocess.check_call([python, "-c", "import clpool; allocator = clpool.HostAllocator()\n"
+                               f"pool = {module.strip()}; pool.allocate(600000)"])
     if IS_SANITIZED or not library.exists():
         continue
     write("program.c", PROGRAM % code)
-    output(*shlex.split(os.environ.get("CC", "cc")), "-std=c11", "-Wall", "-Werror",
-           "-Wno-unused-but-set-variable", f"-I{SOURCE}/include", f"-I{BUILD}/include", "-o",
-           "program", "program.c", library, f"-Wl,-rpath,{library.parent}")
-    made = output("./program", env={**os.environ, "CLPOOL_ARENA": "1"})
-    wanted = output("sh", "-c", line.strip() + " -")
-    require(made == wanted and made.endswith(str(on_arena)), "the C makes", made, "not", wanted)
+    compiled = f"{os.environ.get('CC', 'cc')} -std=c11 -Wall -Werror -Wno-unused-but-set-variable" \
+        f" -I{SOURCE}/include -I{BUILD}/include -o program program.c {library}" \
+        f" -Wl,-rpath,{library.parent} && CLPOOL_ARENA=1 ./program"
+    made, wanted = (subprocess.check_output(command, shell=True) for command in (
+        compiled, line.strip() + " -"))
+    require(made == wanted and made.endswith(b"%d" % on_arena), "the C makes", made, "not", wanted)
 
 # --- The picture: points and labels within it, and no label on another.
 
