@@ -16,7 +16,6 @@ import subprocess
 import sys
 
 BUILD = os.path.abspath(os.environ.get('top_builddir', '.'))
-CLPOOL = BUILD + '/tools/clpool'
 os.chdir(os.environ.get('top_srcdir', '.'))
 FAILURES = []
 
@@ -85,7 +84,7 @@ def check_variables():
 # --- Man pages ------------------------------------------------------------------------------------
 
 def run(*arguments):
-    return subprocess.check_output([CLPOOL, *arguments], text=True)
+    return subprocess.check_output([BUILD + '/tools/clpool', *arguments], text=True)
 
 
 def check_options(page, *command):

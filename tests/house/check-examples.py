@@ -13,7 +13,6 @@ SOURCE = pathlib.Path(os.environ.get('top_srcdir', '.')).resolve()
 BUILD = os.path.abspath(os.environ.get('top_builddir', SOURCE))
 FAKE = BUILD + '/tests/fakecuda/.libs/libfakecuda.so'
 HAS_TOOL = os.environ.get('clp_tool', 'yes') == 'yes'
-WITHOUT_OPTIONS = 'first_pool', 'without_pools'
 
 
 def read_expected():
@@ -57,7 +56,8 @@ def without_times(text):
 def check_commands(guide, verbs):
     """The guide shows what commands print here, in blocks that begin with "$ clpool VERB" or a
     loop, except for lines with a time or a device. The current folder has their files."""
-    for block in re.findall(r'^```[^\n]*\n(.*?)^```', (SOURCE / 'doc' / guide).read_text(), re.M | re.S):
+    text = (SOURCE / 'doc' / guide).read_text()
+    for block in re.findall(r'^```[^\n]*\n(.*?)^```', text, re.M | re.S):
         if re.match(rf'\$ (clpool ({verbs})|for )', block):
             command = '\n'.join(line[2:] for line in block.split('\n') if line[:2] in ('$ ', '> '))
             shown = '\n'.join(line for line in block.split('\n') if line[:2] not in ('$ ', '> '))
@@ -70,11 +70,12 @@ def check_commands(guide, verbs):
 def check_excerpt(guide, begin, output):
     """The guide's block that begins with these words is lines of the output, in its order; "..."
     stands for others."""
-    block = re.search(rf'^```\n({begin}.*?)^```', (SOURCE / 'doc' / guide).read_text(), re.M | re.S)
+    text = (SOURCE / 'doc' / guide).read_text()
+    block = re.search(rf'^```\n({begin}.*?)^```', text, re.M | re.S)
     rest = iter(output.split('\n'))
     for line in block[1].splitlines() if block else ['']:
         if line.strip() != '...' and (not line or line not in rest):
-            sys.exit(f'{guide} shows {line!r} after "{begin}", not printed there:\n{output}')
+            sys.exit(f'{guide} shows {line!r} after "{begin}", not printed here:\n{output}')
 
 
 def check_stacks(output):
@@ -82,7 +83,8 @@ def check_stacks(output):
     profile = ['_root'] * ('  examples/where_memory_goes.c:145:main' in output)
     for begin in ['allocations ', ' block bytes ', *profile]:
         check_excerpt('where-memory-goes.md', begin, output)
-    total = sum(int(line.split()[-1]) for line in pathlib.Path('memory.folded').read_text().split('\n') if line)
+    folded = pathlib.Path('memory.folded').read_text().splitlines()
+    total = sum(int(line.split()[-1]) for line in folded)
     if f'{total / 1048576:.2f}' != '81.82':
         sys.exit(f'the folded stacks sum up to {total}')
     if HAS_TOOL:
@@ -106,7 +108,7 @@ def under_layers():
 def check(example):
     """Returns whether it ran."""
     refused = [wrong for wrong in REFUSED if wrong.split()[0] == example]
-    if example not in WITHOUT_OPTIONS:
+    if example not in ('first_pool', 'without_pools'):
         told = run(example + ' --help')
         if not re.match(rf'usage: {example}\b', told):
             sys.exit(f'{example} --help: {told}')

@@ -25,7 +25,8 @@ if [ -x "$example" ]; then
   grep -q "buffers: 0 from held memory, 0 from new memory, .* for the program's own pools)" err ||
     fail "$(cat err)"
   with=
-  clpool 0 replay its.csv
+  ! "$clpool" info | grep -q '^ *SVM .*coarse-grain' ||
+    clpool 0 run "$clpool" replay its.csv --allocator=cl-svm
 fi
 
 # The program may change its working directory.
