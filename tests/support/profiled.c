@@ -26,10 +26,12 @@ __attribute__((always_inline)) static inline clp_buffer *temporary(size_t bytes)
 
 __attribute__((noinline)) static void axpy(void)
 {
-  clp_buffer *first = temporary(1024);  /* @axpy1 */
-  clp_buffer *second = temporary(2048); /* @axpy2 */
+  clp_buffer *first = temporary(1024); /* @axpy1 */
+  for (size_t i = 0; i < 1; i++) {
+    clp_buffer *second = temporary(2048); /* @axpy2 */
+    check(clp_buffer_release(second));
+  }
   check(clp_buffer_release(first));
-  check(clp_buffer_release(second));
 }
 
 static void *run_thread(void *unused)

@@ -127,12 +127,13 @@ require(clpool("report stacks.csv --folded=-") ==
         "/x/<app>.py:10:<module>;/x/<app>.py:6:load 1000\n"
         "/x/<app>.py:10:<module>;/x/<app>.py:7:step 200\n"
         "/x/<app>.py:10:<module>;/x/<app>.py:7:step;inner 500\n", "--folded")
-os.mkfifo("pipe") # an object that is no file would be waited for
-stacks = f"Action,Pointer,Size,Stack\n#frame 1 0 {folder}/pipe+0x1f\n"
-write("pipe.csv", stacks + "allocate,0x1,5,1\n")
-require(clpool("report pipe.csv --folded=-") == "pipe+0x1f 5\n", "a pipe has lines")
+os.mkfifo("pipe") # an object that is no file would be waited for, and one is no program
+stacks = f"Action,Pointer,Size,Stack\n#frame 1 0 {folder}/pipe+0x1f\n#frame 2 1 {folder}/old+0x2f\n"
+write("pipe.csv", stacks + "allocate,0x1,5,2\n")
+write("old", "before")
+require(clpool("report pipe.csv --folded=-") == "pipe+0x1f;old+0x2f 5\n", "a pipe has lines")
 write("cut.csv", stacks[:-1])
-clpool("report cut.csv --json", 1, lambda said: "line 2, the last one, is incomplete" in said)
+clpool("report cut.csv --json", 1, lambda said: "line 3, the last one, is incomplete" in said)
 
 # A long trace is thinned: the counters of ten million events would fill a disk.
 write("long.csv", "Action,Pointer,Size\n" + "".join(
@@ -148,7 +149,6 @@ def limit():
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
 
-write("old", "before")
 before = names()
 for option in "-o", "--perfetto":
     clpool(f"report short.csv {option} old", 1, "cannot write to old: File too large",
