@@ -236,27 +236,18 @@ static cl_mem CL_API_CALL fake_CreateImageWithProperties(
   return fake_CreateImage(of, flags, format, desc, host, code);
 }
 
-static cl_mem CL_API_CALL fake_CreateImage2D(cl_context of, cl_mem_flags flags,
-                                             const cl_image_format *format, size_t width,
-                                             size_t height, size_t row_pitch, void *host,
-                                             cl_int *code)
-{
-  return fake_CreateBuffer(of, flags, width * height, host, code);
-}
-
-static cl_mem CL_API_CALL fake_CreateImage3D(cl_context of, cl_mem_flags flags,
-                                             const cl_image_format *format, size_t width,
-                                             size_t height, size_t depth, size_t row_pitch,
-                                             size_t slice_pitch, void *host, cl_int *code)
-{
-  return fake_CreateBuffer(of, flags, width * height * depth, host, code);
-}
-
-static cl_mem CL_API_CALL fake_CreateFromGLBuffer(cl_context of, cl_mem_flags flags, cl_GLuint name,
-                                                  cl_int *code)
-{
-  return fake_CreateBuffer(of, flags, name, NULL, code);
-}
+/* What is made in other ways. */
+#define MAKE(name, bytes, ...)                                                                     \
+  static cl_mem CL_API_CALL fake_##name(cl_context of, cl_mem_flags flags, __VA_ARGS__,            \
+                                        cl_int *code)                                              \
+  {                                                                                                \
+    return fake_CreateBuffer(of, flags, bytes, NULL, code);                                        \
+  }
+MAKE(CreateImage2D, width *height, const cl_image_format *format, size_t width, size_t height,
+     size_t row_pitch, void *host)
+MAKE(CreateImage3D, width *height *depth, const cl_image_format *format, size_t width,
+     size_t height, size_t depth, size_t row_pitch, size_t slice_pitch, void *host)
+MAKE(CreateFromGLBuffer, name, cl_GLuint name)
 
 /* --- work --- */
 
@@ -324,21 +315,15 @@ static cl_int CL_API_CALL fake_EnqueueMigrateMemObjects(cl_command_queue on, cl_
   return use_memory(on, mems[0]);
 }
 
-static cl_int CL_API_CALL fake_EnqueueNativeKernel(cl_command_queue on,
-                                                   void(CL_CALLBACK *function)(void *),
-                                                   void *arguments, size_t bytes, cl_uint mem_count,
-                                                   const cl_mem *mems, const void **places, WAITS)
-{
-  return CL_SUCCESS;
-}
-
-static cl_int CL_API_CALL fake_SetCommandQueueProperty(cl_command_queue of,
-                                                       cl_command_queue_properties properties,
-                                                       cl_bool enable,
-                                                       cl_command_queue_properties *old)
-{
-  return CL_SUCCESS;
-}
+#define SUCCEED(name, ...)                                                                         \
+  static cl_int CL_API_CALL fake_##name(cl_command_queue on, __VA_ARGS__)                          \
+  {                                                                                                \
+    return CL_SUCCESS;                                                                             \
+  }
+SUCCEED(EnqueueNativeKernel, void(CL_CALLBACK *function)(void *), void *arguments, size_t bytes,
+        cl_uint mem_count, const cl_mem *mems, const void **places, WAITS)
+SUCCEED(SetCommandQueueProperty, cl_command_queue_properties properties, cl_bool enable,
+        cl_command_queue_properties *old)
 
 /* A map of a part is no map of the whole. */
 static void *CL_API_CALL fake_EnqueueMapBuffer(cl_command_queue on, cl_mem handle, cl_bool blocking,

@@ -74,15 +74,12 @@ int clpt_run_apart(Suite *suite)
   return run(suite, CK_FORK);
 }
 
-#ifdef CLPT_COVERAGE
-void __gcov_dump(void);
-#else
-#define __gcov_dump() ((void)0)
-#endif
-
 void clpt_leave(int status)
 {
+#ifdef CLPT_COVERAGE
+  extern void __gcov_dump(void);
   __gcov_dump();
+#endif
   _exit(status);
 }
 
