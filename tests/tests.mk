@@ -39,8 +39,9 @@ trace_LIBS = .libs/libclpool-trace.a $(ZLIB_LIBS) -lm
 endif
 internal_LIBS = .libs/libclpool-internal.a $(LIBDW_LIBS)
 
-# Tests take longer to compile than to run, so TESTS_CFLAGS follow the user's CFLAGS.
-tests/%.$(OBJEXT): CFLAGS += $(TESTS_CFLAGS)
+# Tests take longer to compile than to run, so TESTS_CFLAGS follow the user's CFLAGS. Their callbacks
+# look at few of their arguments.
+tests/%.$(OBJEXT): CFLAGS += $(TESTS_CFLAGS) -Wno-unused-parameter
 
 # Tests are linked without libtool, which takes 0.4 processor seconds to find out which linker it
 # runs: that is all after --mode=link. They link what libtool keeps in

@@ -8,6 +8,7 @@
 #include "support/suite.h"
 #include "support/workers.h"
 
+#include <clpool/arena.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <sys/wait.h>
@@ -37,7 +38,6 @@ enum { WAYS = 2 };
 /* Each of the four calls that would change hooks is refused. */
 static void try_to_change(clpt_recorder *self, const clp_hook_event *event)
 {
-  (void)self, (void)event;
   for (int i = 0; i < WAYS; i++) {
     refused += ways[i].begin(&second.hook) == CLP_BUSY;
     refused += ways[i].end(&first.hook) == CLP_BUSY;
@@ -46,7 +46,6 @@ static void try_to_change(clpt_recorder *self, const clp_hook_event *event)
 
 static bool change_when_out_of_memory(clp_pool *pool, size_t bytes, void *user_data)
 {
-  (void)pool, (void)bytes, (void)user_data;
   try_to_change(NULL, NULL);
   asked++;
   return false;
@@ -56,7 +55,7 @@ static void setup(void)
 {
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
   options.on_out_of_memory = change_when_out_of_memory;
-  clpt_device_init(&rig.device);
+  clpt_device_init_split(&rig.device);
   clpt_rig_start_with(&rig, &options);
   clpt_recorder_init(&first, "first");
   clpt_recorder_init(&second, "second");
@@ -148,7 +147,6 @@ END_TEST
 
 static void *push_and_end(void *unused)
 {
-  (void)unused;
   if (clp_hook_pop(&first.hook) != CLP_NOT_FOUND)
     return "popped another thread's hook";
   return clp_hook_push(&first.hook) || clp_hook_push(&second.hook) ? "a push failed" : NULL;
@@ -214,7 +212,6 @@ static sem_t is_in, may_leave;
 
 static void wait_inside(clpt_recorder *self, const clp_hook_event *event)
 {
-  (void)event;
   if (strcmp(self->last, "m<") != 0)
     return;
   (void)sem_post(&is_in);
@@ -233,7 +230,6 @@ static void *take_and_free(void *unused)
 
 static void *remove_first(void *unused)
 {
-  (void)unused;
   return remove_from_pool(&first.hook) || !strstr(first.log, "m>") ? "removed too early" : NULL;
 }
 
@@ -274,7 +270,6 @@ END_TEST
 
 static void count(const clp_hook_event *event, void *calls)
 {
-  (void)event;
   atomic_fetch_add((atomic_uint *)calls, 1);
 }
 
@@ -319,11 +314,11 @@ END_TEST
 
 /* --- callbacks that end their thread --- */
 
-static const char *const last_callbacks[] = {"m<", "m>", "f<", "f>", "d<", "d>"};
+static const char *const last_callbacks[] = {"m<", "m>", "f<", "f>", "d<", "d>", "a<", "a>"};
+enum { OF_POOLS = 6, OF_ARENAS = 4 }; /* the last ones */
 
 static void end_thread_at(clpt_recorder *self, const clp_hook_event *event)
 {
-  (void)event;
   if (strcmp(self->last, self->also_data) == 0)
     pthread_exit("in a callback");
 }
@@ -338,14 +333,25 @@ static void end_a_thread(const char *callback)
 }
 
 /* The device has room for one block, so the last request waits until the thread's has come to
- * rest. */
+ * rest. An arena has more, and keeps what its device was asked for. */
 START_TEST(a_thread_that_ends_in_a_callback_is_not_waited_for)
 {
+  clp_allocator *arena = NULL;
+  clp_pool *plain = rig.pool;
   rig.device.capacity = 103;
-  end_a_thread(last_callbacks[_i]);
+  if (_i >= OF_POOLS) {
+    clpt_ok(clp_arena_allocator_create(rig.allocator, NULL, &arena));
+    rig.pool = clpt_pool(arena);
+    rig.device.capacity = 0;
+  }
+  end_a_thread(last_callbacks[arena ? _i - OF_POOLS + OF_ARENAS : _i]);
   if (taken && clp_buffer_memory(taken) && clpt_stats(rig.pool).active_blocks)
     clpt_ok(clp_buffer_release(taken));
   clpt_hold(rig.pool, 100, 1);
+  if (arena)
+    clp_pool_release(rig.pool);
+  rig.pool = plain;
+  clp_allocator_release(arena);
 }
 END_TEST
 
@@ -373,6 +379,6 @@ CLPT_SUITE("hook registration")
   tcase_add_test(tests, a_removal_waits_for_the_pairs_that_see_the_hook);
   tcase_add_test(tests, pool_hooks_come_and_go_while_others_call);
   tcase_add_loop_test(tests, a_thread_that_ends_in_a_callback_is_not_waited_for, 0,
-                      sizeof(last_callbacks) / sizeof(last_callbacks[0]));
+                      OF_POOLS + OF_ARENAS);
   tcase_add_test(tests, what_a_thread_was_about_to_free_is_held_again);
 }

@@ -70,7 +70,6 @@ static size_t released;
 
 static bool help(clp_pool *pool, size_t bytes, void *user_data)
 {
-  (void)user_data;
   clpt_device_note(&rig.device, CLPT_CALLBACK, bytes);
   ck_assert_ptr_eq(pool, rig.pool);
   if (releases[released])
@@ -189,7 +188,6 @@ static bool ask_for_more(clp_pool *pool, size_t bytes, void *user_data)
 {
   asker *self = user_data;
   clp_buffer *staging = NULL;
-  (void)bytes;
   ck_assert_ptr_eq(pool, self->pool);
   self->calls++;
   clpt_fails(self->refusal, clp_pool_allocate(self->other, 5000, &staging));
@@ -258,7 +256,6 @@ static unsigned promises;
 
 static bool promise(clp_pool *pool, size_t bytes, void *user_data)
 {
-  (void)bytes, (void)user_data;
   ck_assert_uint_le(++promises, 1000);
   clpt_hold(pool, 10, 1); /* is no help */
   return true;
@@ -291,7 +288,6 @@ typedef struct pieces {
 static bool free_a_piece(clp_pool *pool, size_t bytes, void *user_data)
 {
   pieces *self = user_data;
-  (void)pool, (void)bytes;
   if (self->calls++ % 3 == 0 && self->count)
     clpt_ok(clp_buffer_release(self->buffers[--self->count]));
   return true;

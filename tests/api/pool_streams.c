@@ -96,7 +96,6 @@ static clp_status of_s, of_u;
 
 static bool forget_both(clp_pool *pool, size_t bytes, void *user_data)
 {
-  (void)bytes, (void)user_data;
   of_s = clp_pool_forget_stream(pool, rig.s);
   of_u = clp_pool_forget_stream(pool, rig.u);
   return false;
@@ -124,7 +123,6 @@ static clp_status answer;
 
 static clp_status forget(void *self, clp_stream stream)
 {
-  (void)self;
   ck_assert_ptr_eq(stream, rig.s);
   return answer;
 }
@@ -158,7 +156,6 @@ static clp_status free_and_deny(void *self, clp_memory memory, size_t bytes)
 
 static void keep_message(clp_log_level level, const char *message, void *user_data)
 {
-  (void)level;
   (void)snprintf(user_data, 512, "%s", message);
 }
 

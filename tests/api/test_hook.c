@@ -30,7 +30,6 @@ static size_t count;
 static void look(clpt_recorder *self, const clp_hook_event *event)
 {
   clp_buffer *none;
-  (void)self;
   ck_assert_int_eq(event->device_id, DEVICE_ID);
   ck_assert_ptr_null(event->stream);
   (void)clpt_stats(event->pool);

@@ -153,7 +153,6 @@ static bool makes_room;
 static void ask_within(clpt_device *device, clpt_call call, size_t bytes)
 {
   clp_buffer *buffer = NULL;
-  (void)bytes;
   if (call != CLPT_FREE)
     return;
   device->on_call = NULL;

@@ -108,7 +108,6 @@ END_TEST
 
 static void *set_own_error(void *unused)
 {
-  (void)unused;
   bool is_new = clp_last_error()->status == CLP_SUCCESS;
   (void)clp_set_last_error(CLP_BACKEND_ERROR, 1, "of the other thread");
   return is_new && clp_last_error()->native_code == 1 ? NULL : &late_key;

@@ -428,7 +428,6 @@ START_TEST(failures_are_shown)
 static void misbehave(clpt_recorder *self, const clp_hook_event *event)
 {
   clp_allocator *of_other = self->also_data;
-  (void)event;
   clpt_gpu_give(clpt_gpu_take(512, gpu.other), gpu.other);
   clpt_ok(clp_allocator_free(of_other, clpt_memory(of_other, BYTES), BYTES));
   clpt_fails(CLP_BUSY, clp_hook_pop(&self->hook));

@@ -29,7 +29,6 @@ static void use(const clp_buffer *buffer, CUstream stream)
 /* Takes memory, reuses it on another stream before and after it is done, and gives it back. */
 static void *work(void *unused)
 {
-  (void)unused;
   clpt_cuda_ok(cu.cuCtxPushCurrent(gpu.ctx));
   for (int round = 0; round < ROUNDS; round++) {
     clp_buffer *buffer = clpt_gpu_allocate(BYTES, gpu.stream);

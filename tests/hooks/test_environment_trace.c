@@ -180,7 +180,6 @@ enum { THREADS = 3, ROUNDS = 400, ALL = THREADS * ROUNDS };
 
 static void use_often(clpt_worker *unused)
 {
-  (void)unused;
   for (int i = 0; i < ROUNDS; i++)
     clpt_hold(pool, 0, 1);
 }
@@ -307,7 +306,6 @@ static void fork_while_a_thread_opens(void)
 
 static void *end_aside(void *unused)
 {
-  (void)unused;
   exit(EXIT_SUCCESS);
 }
 
@@ -539,7 +537,6 @@ static unsigned warnings;
 
 static void count_warning(clp_log_level level, const char *message, void *unused)
 {
-  (void)unused;
   ck_assert_int_eq(level, CLP_LOG_WARNING);
   ck_assert_ptr_nonnull(strstr(message, "some events could not be written: "));
   ck_assert_uint_lt(++warnings, 3); /* AT_THE_END: none */

@@ -64,7 +64,6 @@ static clp_status show(void *session, uintptr_t address, clpi_symbol_visitor *vi
 {
   const clpi_symbol plain = {"p.c", (int)address, "f", "p", address};
   clp_status status = CLP_SUCCESS;
-  (void)session;
   if (address < START)
     return visitor(&plain, argument);
   for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !status; i++)
@@ -82,7 +81,6 @@ static clp_status open_session(void **session)
 
 static void close_session(void *session)
 {
-  (void)session;
   open_sessions--;
 }
 
@@ -524,7 +522,6 @@ static struct {
 __attribute__((noinline)) static void take_from_second(clpt_device *device, clpt_call call,
                                                        size_t bytes)
 {
-  (void)device, (void)bytes;
   if (call != nested.call)
     return;
   nested.call = 0; /* once */
@@ -533,7 +530,6 @@ __attribute__((noinline)) static void take_from_second(clpt_device *device, clpt
 
 static bool make_room(clp_pool *pool, size_t bytes, void *user_data)
 {
-  (void)pool, (void)bytes, (void)user_data;
   take_from_second(NULL, CLPT_CALLBACK, 0);
   return false;
 }

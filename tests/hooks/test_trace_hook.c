@@ -122,7 +122,6 @@ static void take_step(const char *step);
 
 static void allocate_at_free(clpt_device *device, clpt_call call, size_t bytes)
 {
-  (void)bytes;
   if (call != CLPT_FREE)
     return;
   device->on_call = NULL;

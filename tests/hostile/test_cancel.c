@@ -19,14 +19,12 @@ static bool has_returned;
 
 static void testcancel_in_log(clp_log_level level, const char *message, void *user_data)
 {
-  (void)level, (void)message, (void)user_data;
   logged++;
   pthread_testcancel();
 }
 
 static bool testcancel_out_of_memory(clp_pool *full, size_t bytes, void *user_data)
 {
-  (void)full, (void)bytes, (void)user_data;
   asked++;
   pthread_testcancel();
   return false;

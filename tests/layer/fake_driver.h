@@ -9,9 +9,6 @@
 
 #include <CL/cl_icd.h>
 
-/* It and the tests' callbacks look at few of their arguments. */
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-
 #define FAKE_DEVICE_BYTES ((size_t)1 << 32)
 
 enum { MOST_MEMS = 16384, MOST_EVENTS = 65536, MOST_QUEUES = 4 };

@@ -453,7 +453,6 @@ static atomic_uint late_releases; /* that are to come */
 
 static void CL_CALLBACK release_late(cl_event event, cl_int progress, void *mem)
 {
-  (void)event;
   require(progress == CL_COMPLETE && !clReleaseMemObject(mem));
   atomic_fetch_sub(&late_releases, 1);
 }
@@ -666,7 +665,6 @@ static atomic_uint next;
 
 static void *run_late(void *number)
 {
-  (void)number;
   is_late = true;
   hosts = malloc(CALLS * sizeof(*hosts));
   require(hosts);

@@ -7,7 +7,6 @@ bool model_release_some(clp_pool *pool, size_t bytes, void *user_data)
 {
   model *it = user_data;
   bool is_released = false;
-  (void)pool, (void)bytes;
   it->callbacks++;
   model_set_outside(true);
   for (unsigned slot = 0; !is_released && it->spares > 0 && slot < MODEL_SLOTS; slot++)

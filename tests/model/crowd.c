@@ -129,7 +129,6 @@ static clp_allocator *start_counted(crowd *all)
 static void see_late_call(clpt_late_device *late, clpt_late_call call)
 {
   const crowd *all = late->on_call_data;
-  (void)call;
   come_out(all);
   if (all->plan.yields)
     (void)sched_yield();
@@ -169,7 +168,6 @@ static void end_device(crowd *all)
 
 static void see_begin(const clp_hook_event *event, void *pool)
 {
-  (void)event;
   come_out(((crowd_pool *)pool)->all);
   atomic_fetch_add_explicit(&((crowd_pool *)pool)->open, 1, memory_order_relaxed);
 }

@@ -67,8 +67,6 @@ void model_set_outside(bool is_outside)
 int __wrap_nanosleep(const struct timespec *duration, struct timespec *left);
 int __wrap_nanosleep(const struct timespec *duration, struct timespec *left)
 {
-  (void)duration;
-  (void)left;
   model_set_outside(true);
   for (int i = 0; running && running->has_streams && i < MODEL_STREAMS; i++)
     (void)clpt_late_step(&running->device, running->streams[i]);

@@ -86,7 +86,6 @@ static unsigned asked;
 
 static bool donate(clp_pool *asking, size_t bytes, void *is_held_up)
 {
-  (void)asking, (void)bytes;
   if (asked++)
     return false;
   clpt_ok(clp_pool_free_held(donor));

@@ -162,7 +162,6 @@ static void run_read(late *it, clpt_late_block *block, uint64_t tag)
 
 static void run_free(late *it, clpt_late_block *block, uint64_t tag)
 {
-  (void)tag;
   if (block->uses > 1)
     clpt_late_wrong_locked(it, "memory freed on a stream while another was to use it");
   finish_use_locked(it, block);

@@ -46,7 +46,6 @@ int main(int count, char **arguments)
   clp_allocator *allocator;
   clp_line_profile *profile;
   pthread_t thread;
-  (void)arguments;
   options.leading_bits_in_bin_id = CLP_MAX_LEADING_BITS; /* no rounding */
   check(clp_host_allocator_create(0, &allocator));
   check(clp_pool_create(allocator, &options, &pool));

@@ -85,7 +85,6 @@ static const char *figures_of(const trace_replay_result *is)
 
 static void note_block(size_t pool, size_t bytes, bool is_taken, void *steps)
 {
-  (void)pool;
   fprintf(steps, "%c%zu ", is_taken ? '+' : '-', bytes);
 }
 
