@@ -130,13 +130,8 @@ static clp_status ask_twice(const request *wanted, unsigned long long *pointer)
       return status;
     code = ask(wanted, pointer);
   }
-  if (code)
-    return clpi_cuda_memory_error("cuMemAllocFromPoolAsync", code, rounded(wanted->bytes));
-  if (!*pointer)
-    return clpi_error(CLP_BACKEND_ERROR, 0,
-                      "cuMemAllocFromPoolAsync for %zu bytes returned pointer 0",
-                      rounded(wanted->bytes));
-  return CLP_SUCCESS;
+  return code ? clpi_cuda_memory_error("cuMemAllocFromPoolAsync", code, rounded(wanted->bytes))
+              : CLP_SUCCESS;
 }
 
 /* Trims the unused memory that the mempool keeps above the limit. A failure is ignored: the

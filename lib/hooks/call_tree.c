@@ -87,9 +87,8 @@ bool clpi_call_tree_reserve(clpi_call_tree *tree, size_t more)
   size_t capacity = FIRST_CAPACITY;
   while (capacity < wanted)
     capacity *= 2;
-  if (capacity > UINT32_MAX)
-    return false;
-  return (capacity <= tree->capacity || grow_nodes(tree, (uint32_t)capacity)) &&
+  return capacity <= UINT32_MAX &&
+         (capacity <= tree->capacity || grow_nodes(tree, (uint32_t)capacity)) &&
          (capacity * SLOTS_A_NODE <= tree->slot_count || grow_slots(tree, capacity * SLOTS_A_NODE));
 }
 

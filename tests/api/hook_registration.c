@@ -355,12 +355,22 @@ START_TEST(a_thread_that_ends_in_a_callback_is_not_waited_for)
 }
 END_TEST
 
+static void end_thread_in_device(clpt_device *device, clpt_call call, size_t bytes)
+{
+  device->on_call = NULL;
+  pthread_exit("in the device");
+}
+
 START_TEST(what_a_thread_was_about_to_free_is_held_again)
 {
   rig.device.capacity = 3 * (size_t)103;
   clpt_hold(rig.pool, 100, 3);
-  end_a_thread("d>");
-  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, 2);
+  rig.device.on_call = _i ? end_thread_in_device : NULL;
+  if (_i)
+    ck_assert_str_eq(clpt_aside(take_and_free, NULL), "in the device");
+  else
+    end_a_thread("d>");
+  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, _i ? 3 : 2);
   clpt_hold(rig.pool, 100, 3);
 }
 END_TEST
@@ -380,5 +390,5 @@ CLPT_SUITE("hook registration")
   tcase_add_test(tests, pool_hooks_come_and_go_while_others_call);
   tcase_add_loop_test(tests, a_thread_that_ends_in_a_callback_is_not_waited_for, 0,
                       OF_POOLS + OF_ARENAS);
-  tcase_add_test(tests, what_a_thread_was_about_to_free_is_held_again);
+  tcase_add_loop_test(tests, what_a_thread_was_about_to_free_is_held_again, 0, 2);
 }

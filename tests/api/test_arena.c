@@ -228,6 +228,20 @@ START_TEST(no_block_is_small_enough)
 }
 END_TEST
 
+/* Two segments of more than half of what a size_t counts. */
+START_TEST(an_arena_has_no_more_than_it_can_count)
+{
+  clp_allocator *arena, *upstream;
+  clp_memory memory;
+  clpt_ok(clp_simulated_allocator_create(0, &upstream));
+  clpt_ok(clp_arena_allocator_create(upstream, NULL, &arena));
+  (void)clpt_memory(arena, SIZE_MAX / 2 + 1);
+  clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_allocator_allocate(arena, SIZE_MAX / 2 + 1, &memory));
+  clp_allocator_release(arena);
+  clp_allocator_release(upstream);
+}
+END_TEST
+
 /* --- threads --- */
 
 static sem_t on_the_way;
@@ -307,5 +321,6 @@ CLPT_MAIN("arena", clpt_run)
   tcase_add_test(tests, an_arena_is_as_large_as_its_device);
   tcase_add_test(tests, what_a_segment_has_is_served_without_a_wait);
   tcase_add_test(tests, no_block_is_small_enough);
+  tcase_add_test(tests, an_arena_has_no_more_than_it_can_count);
   tcase_add_loop_test(tests, a_thread_waits_for_the_segments_of_others, 0, 3);
 }

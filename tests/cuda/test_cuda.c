@@ -41,7 +41,6 @@ static void reset(void)
 START_TEST(what_needs_no_driver_calls_none)
 {
   clp_memory memory = 7;
-
   ck_assert_str_eq(clp_allocator_name(gpu.allocator), "cuda-async");
   ck_assert(!clp_allocator_is_deferred(gpu.allocator));
   clpt_ok(clp_pool_set_limit_fraction(gpu.pool, 0.5));
@@ -81,7 +80,6 @@ START_TEST(events_are_used_again)
   const clp_allocator_ops *ops = &gpu.allocator->ops;
   void *marks[MANY];
   unsigned long made = 0;
-
   for (int round = 0; round < 2; round++) {
     made = fakecuda_calls("cuEventCreate");
     for (int i = 0; i < MANY; i++)
@@ -113,7 +111,6 @@ static void *let_go(void *stream)
 START_TEST(late_frees_are_waited_for)
 {
   pthread_t thread;
-
   clpt_ok(clp_cuda_mempool_set_reuse(gpu.mempool, CLP_CUDA_REUSE_FOLLOW_EVENT_DEPENDENCIES |
                                                       CLP_CUDA_REUSE_OPPORTUNISTIC));
   if (_i == 0) {
@@ -140,7 +137,6 @@ START_TEST(kept_memory_is_trimmed)
 {
   clp_buffer *refused = NULL;
   unsigned long long none;
-
   if (_i == 0) {
     clpt_hold(gpu.pool, 200 * MB, 1);
     clpt_ok(clp_pool_free_held(gpu.pool));
@@ -166,7 +162,6 @@ static void refused(size_t bytes)
 START_TEST(what_fails_does_not_count)
 {
   unsigned long long pointer = 0;
-
   clpt_ok(clp_cuda_async_pool_set_limit(gpu.async, 1024, 0));
   fakecuda_fail("cuMemAllocFromPoolAsync", FAKECUDA_UNKNOWN, 0, 1);
   clpt_fails(CLP_BACKEND_ERROR, clp_cuda_async_pool_malloc(gpu.async, 1024, gpu.stream, &pointer));
@@ -195,7 +190,6 @@ START_TEST(the_environment_sets_the_limit_of_each_device)
   static const char *const values[] = {"64M", "25%", "plenty"};
   clp_cuda_async_pool *limited = gpu.async;
   size_t limit;
-
   setenv(LIMIT, values[_i], 1);
   if (_i == 2) {
     clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_async_pool_create(NULL, &limited));
@@ -236,7 +230,6 @@ START_TEST(a_driver_that_does_not_count)
   int version = pretend_version(11020);
   clp_cuda_mempool_usage usage = CLP_CUDA_MEMPOOL_USAGE_INIT;
   size_t bytes = 7;
-
   ck_assert(!clp_cuda_async_pool_has_statistics(gpu.async));
   not_supported(clp_cuda_mempool_get_usage(gpu.mempool, &usage), "11.2");
   not_supported(clp_cuda_mempool_reset_peaks(gpu.mempool), "11.3");
@@ -257,7 +250,6 @@ START_TEST(pools_that_cannot_be_made)
 {
   clp_cuda_mempool made = gpu.mempool;
   int version = pretend_version(12010);
-
   not_supported(clp_cuda_mempool_create(CLPT_MEMPOOL(.max_bytes = MB), &made), "1048576");
   clpt_message_has("12.1");
   ck_assert_ptr_null(made);
@@ -285,7 +277,6 @@ START_TEST(pools_that_cannot_be_made)
 START_TEST(a_peer_that_cannot_reach_the_memory)
 {
   clp_cuda_access access = CLP_CUDA_ACCESS_READ;
-
   fakecuda_has.peers = false;
   not_supported(clp_cuda_mempool_set_access(gpu.mempool, 1, CLP_CUDA_ACCESS_READ_WRITE), "reach");
   clpt_ok(clp_cuda_mempool_get_access(gpu.mempool, 1, &access));
@@ -302,7 +293,6 @@ START_TEST(a_device_without_memory_pools)
   clp_cuda_async_pool *made;
   clp_allocator *allocator;
   unsigned long long pointer = 1;
-
   fakecuda_has.mempools[1] = false;
   not_supported(
       clp_cuda_async_allocator_create(CLPT_WITH(clp_cuda_async_options, .device = 1), &allocator),
@@ -334,7 +324,6 @@ START_TEST(a_pool_is_shared_by_fabric)
   clp_cuda_mempool exported, imported;
   unsigned long long same;
   int fd;
-
   fakecuda_has.handle_types[0] = CLP_CUDA_HANDLE_FABRIC;
   clpt_ok(clp_cuda_mempool_create(CLPT_MEMPOOL(.handle_types = CLP_CUDA_HANDLE_FABRIC), &exported));
   CUdeviceptr before = clpt_cuda_take(exported, 1000, gpu.stream);
@@ -377,7 +366,6 @@ static void remove_hook(void)
 START_TEST(each_call_is_shown)
 {
   unsigned long long pointer = clpt_gpu_take(1000, gpu.other);
-
   clpt_gpu_give(pointer, gpu.other);
   clpt_recorder_is(&recorder, "m<1000:1024 a<1024 a>1024 m>1000:1024 "
                               "f<1000:1024 d<1024 d>1024 f>1000:1024");
@@ -404,7 +392,6 @@ static void shows(const char *expected)
 START_TEST(failures_are_shown)
 {
   unsigned long long pointer = clpt_gpu_take(512, NULL), none;
-
   ck_assert_ptr_eq(recorder.events[0].stream, CLP_CUDA_STREAM_LEGACY);
   clpt_recorder_clear(&recorder);
   clpt_fails(CLP_OUT_OF_DEVICE_MEMORY,
@@ -436,7 +423,6 @@ static void misbehave(clpt_recorder *self, const clp_hook_event *event)
 START_TEST(hooks_see_nothing_of_what_callbacks_do)
 {
   clp_allocator *of_other = clpt_cuda_allocator(1, NULL);
-
   clpt_cuda_pop();
   recorder.also = misbehave;
   recorder.also_data = of_other;
@@ -449,6 +435,8 @@ START_TEST(hooks_see_nothing_of_what_callbacks_do)
 
 /* --- forks --- */
 
+static clp_cuda_async_pool *unused; /* no memory of it is in use */
+
 /* What the child makes anew, the driver refuses there, as the fake is told to. */
 static bool is_refused_in_child(unsigned long long pointer)
 {
@@ -456,7 +444,6 @@ static bool is_refused_in_child(unsigned long long pointer)
   clp_allocator *own;
   unsigned long long none;
   size_t bytes;
-
   fakecuda_fail(NULL, CLPI_CUDA_NOT_INITIALIZED, 0, 0);
   if (clp_pool_allocate(gpu.pool, BYTES, &buffer) != CLP_NOT_SUPPORTED || buffer ||
       clp_cuda_async_pool_malloc(gpu.async, BYTES, NULL, &none) != CLP_NOT_SUPPORTED || none ||
@@ -464,6 +451,7 @@ static bool is_refused_in_child(unsigned long long pointer)
       clp_cuda_async_pool_free(gpu.async, pointer, NULL)) /* nothing of the parent's */
     return false;
   clp_cuda_async_pool_release(gpu.async);
+  clp_cuda_async_pool_release(unused);
   return clp_cuda_async_allocator_create(NULL, &own) == CLP_BACKEND_ERROR && !own &&
          clp_last_error()->native_code == CLPI_CUDA_NOT_INITIALIZED;
 }
@@ -472,14 +460,15 @@ START_TEST(a_forked_child_is_refused_and_gives_nothing_back)
 {
   unsigned long long pointer = clpt_gpu_take(BYTES, gpu.stream);
   int status = 0;
+  clpt_ok(clp_cuda_async_pool_create(NULL, &unused));
   pid_t child = fork();
-
   ck_assert_int_ge(child, 0);
   if (child == 0)
     clpt_leave(is_refused_in_child(pointer) ? 0 : 1);
   ck_assert_int_eq(waitpid(child, &status, 0), child);
   ck_assert_int_eq(status, 0);
   clpt_ok(clp_buffer_release(clpt_allocate(gpu.pool, BYTES)));
+  clp_cuda_async_pool_release(unused);
   clpt_gpu_give(pointer, gpu.stream);
 }
 
@@ -500,7 +489,6 @@ CLPT_SUITE("fake")
   tcase_add_test(tests, a_device_without_memory_pools);
   tcase_add_test(tests, a_pool_is_shared_by_fabric);
   tcase_add_test(tests, a_forked_child_is_refused_and_gives_nothing_back);
-
   tests = clpt_gpu_case(suite, "hooks");
   tcase_add_checked_fixture(tests, add_hook, remove_hook);
   tcase_add_test(tests, each_call_is_shown);

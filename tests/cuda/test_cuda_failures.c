@@ -285,7 +285,6 @@ START_TEST(each_call_of_the_driver_fails)
   const call *it = &calls[_i];
   const char *failed;
   unsigned nth = 0;
-
   do {
     setup();
     if (it->kind == IN_CONTEXT)
@@ -321,7 +320,6 @@ START_TEST(each_allocation_of_host_memory_fails)
 {
   const call *it = &calls[_i];
   clpt_host_failures each = {0};
-
   while (!each.is_over && it->kind != LACKS && it->make != call_use_a_pool) {
     setup();
     clpt_host_fail_next(&each);
@@ -337,7 +335,6 @@ CLPT_MAIN("cuda_failures", clpt_run)
 {
   TCase *tests = clpt_case(suite, "driver");
   tcase_add_loop_test(tests, each_call_of_the_driver_fails, 0, CALL_COUNT);
-
   tests = clpt_case(suite, "host memory");
   tcase_add_loop_test(tests, each_allocation_of_host_memory_fails, 0, CALL_COUNT);
   clpt_cuda_use_fake();

@@ -92,7 +92,6 @@ START_TEST(is_loaded_once_by_many_threads)
 {
   static clpt_workers workers;
   const clpt_work work[] = {get_driver};
-
   expected = 8;
   clpt_workers_start(&workers, 8, work, 1, 1, NULL);
   clpt_workers_join(&workers);
@@ -208,7 +207,6 @@ START_TEST(what_is_no_driver_is_refused)
   const char *fails = refusals[_i].fails;
   char name[64] = "";
   bool is_broken = refusals[_i].code == FAKECUDA_UNKNOWN;
-
   if (fails)
     fakecuda_fail(fails, refusals[_i].code, 0, 1);
   if (refusals[_i].library)
@@ -256,7 +254,6 @@ START_TEST(without_a_driver)
   static alignas(max_align_t) unsigned char out[128];
   clp_cuda_mempool_usage usage = CLP_CUDA_MEMPOOL_USAGE_INIT;
   void *made[6];
-
   memset(made, 1, sizeof(made));
   setenv("CLPOOL_CUDA_LIBRARY", "/no/such/driver.so", 1);
   const clp_status statuses[] = {
@@ -305,7 +302,6 @@ START_TEST(what_the_driver_and_a_device_say)
   size_t bytes = 0;
   char name[64] = "";
   bool supports = false;
-
   clpt_ok_quietly(clp_cuda_driver_version(&version));
   ck_assert_int_eq(version, 12080);
   clpt_ok_quietly(clp_cuda_device_count(&count));
@@ -350,7 +346,6 @@ enum { ERRORS = sizeof(errors) / sizeof(errors[0]) };
 START_TEST(errors_by_name)
 {
   char message[256];
-
   clpt_ok(clpi_cuda_load());
   for (size_t bytes = 0; bytes <= 4096; bytes += 4096) {
     snprintf(message, sizeof(message), "cuCall%s failed with %s (%d)%s",
@@ -368,12 +363,10 @@ CLPT_MAIN("cuda_driver", clpt_run_apart)
   tcase_add_test(tests, is_loaded_once_by_many_threads);
   tcase_add_test(tests, it_forks_when_it_is_initialized);
   tcase_add_loop_test(tests, functions_are_found, 0, 4);
-
   tests = clpt_case(suite, "none");
   tcase_add_loop_test(tests, what_is_no_driver_is_refused, 0, REFUSALS);
   tcase_add_loop_test(tests, the_systems_library, 0, 2);
   tcase_add_test(tests, without_a_driver);
-
   tests = clpt_case(suite, "says");
   tcase_add_test(tests, what_the_driver_and_a_device_say);
   tcase_add_loop_test(tests, errors_by_name, 0, ERRORS);

@@ -30,7 +30,6 @@ START_TEST(memory_can_be_used_on_its_stream)
 {
   CUstream streams[] = {gpu.stream, NULL, FAKECUDA_STREAM_LEGACY, FAKECUDA_STREAM_PER_THREAD};
   clp_cuda_mempool before, after;
-
   clpt_ok(clp_cuda_mempool_current(0, &before));
   for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
     CUstream on = streams[i];
@@ -74,7 +73,6 @@ START_TEST(live_memory_keeps_the_pool)
 {
   clp_cuda_async_pool *brief;
   unsigned long long first, second;
-
   clpt_ok(clp_cuda_async_pool_create(NULL, &brief));
   ck_assert_ptr_eq(clp_cuda_async_pool_retain(brief), brief);
   clpt_ok(clp_cuda_async_pool_malloc(brief, 100000, gpu.stream, &first));
@@ -90,7 +88,6 @@ START_TEST(more_than_the_device_has_is_out_of_device_memory)
 {
   unsigned long long small = clpt_gpu_take(1, gpu.stream), none = 1;
   size_t bytes;
-
   clpt_ok(clp_cuda_device_memory(0, &bytes));
   const size_t large[] = {2 * bytes, SIZE_MAX - 511, SIZE_MAX};
   for (size_t i = 0; i < sizeof(large) / sizeof(large[0]); i++) {
@@ -110,7 +107,6 @@ START_TEST(memory_is_freed_on_the_stream_that_is_named)
 {
   CUstream ended = clpt_cuda_stream(), blocking;
   unsigned long long first = clpt_gpu_take(CLPT_MIB, ended);
-
   clpt_cuda_ok(cu.cuStreamSynchronize(ended));
   clpt_cuda_ok(cu.cuStreamDestroy(ended));
   clpt_cuda_ok(cu.cuStreamCreate(&blocking, FAKECUDA_STREAM_DEFAULT));
@@ -154,7 +150,6 @@ static void *churn(void *number)
   unsigned long long taken[AT_ONCE] = {0};
   unsigned rounds = clpt_iterations(ROUNDS);
   bool failed = false;
-
   for (size_t i = 0; !failed && i < rounds; i++) {
     unsigned long long *place = &taken[i % AT_ONCE];
     CUstream stream = streams[(i + (size_t)number) % 3];
@@ -174,7 +169,6 @@ static void *churn(void *number)
 START_TEST(threads_share_pools)
 {
   pthread_t threads[THREADS];
-
   for (size_t i = 0; i < THREADS; i++)
     ck_assert_int_eq(pthread_create(&threads[i], NULL, churn, (void *)(i + 1)), 0);
   for (size_t i = 0; i < THREADS; i++) {
@@ -192,7 +186,6 @@ START_TEST(all_blocks_are_freed_behind_their_stream)
 {
   unsigned long long memory = clpt_gpu_take(64 * CLPT_MIB, gpu.stream);
   unsigned long long kept = clpt_gpu_take(CLPT_MIB, gpu.other);
-
   clpt_gpu_stop(gpu.stream);
   clpt_gpu_give(memory, gpu.stream);
   clpt_gpu_go();
@@ -215,7 +208,6 @@ START_TEST(bytes_of_all_streams_are_counted)
   unsigned long long first = clpt_gpu_take(UNIT * 2, gpu.stream);
   unsigned long long second = clpt_gpu_take(UNIT * 4, gpu.other);
   size_t free_bytes;
-
   ck_assert(clp_cuda_async_pool_has_statistics(gpu.async));
   ck_assert_uint_eq(used(), UNIT * 6);
   clpt_ok_quietly(clp_cuda_async_pool_free_bytes(gpu.async, &free_bytes));
@@ -250,7 +242,6 @@ static void refused(size_t bytes)
 START_TEST(a_limit_refuses_what_would_pass_it)
 {
   size_t all;
-
   clpt_ok(clp_cuda_device_memory(0, &all));
   set_limit(0, 0.5, all / 2);
   set_limit(0, 1, all);

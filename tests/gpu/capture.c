@@ -54,7 +54,6 @@ enum { MODE_COUNT = sizeof(modes) / sizeof(modes[0]) };
 START_TEST(other_streams_are_used_as_before)
 {
   pthread_t thread;
-
   begin(gpu.third, modes[_i]);
   work(NULL);
   ck_assert_int_eq(pthread_create(&thread, NULL, work, NULL), 0);
@@ -90,7 +89,6 @@ START_TEST(what_a_captured_stream_released_is_no_other_streams_until_the_end)
 {
   clp_buffer *used = clpt_gpu_allocate(BYTES, gpu.third);
   unsigned long long pointer = clp_buffer_cuda_pointer(used);
-
   begin(gpu.third, FAKECUDA_CAPTURE_GLOBAL);
   clpt_gpu_release(used, gpu.third);
   clp_buffer *other = clpt_gpu_allocate(BYTES, gpu.other);
@@ -105,7 +103,6 @@ START_TEST(what_a_captured_stream_released_is_no_other_streams_until_the_end)
 START_TEST(a_captured_home_stream_is_refused)
 {
   clp_buffer *none = NULL;
-
   clpt_gpu_release(clpt_gpu_allocate(BYTES, gpu.stream), gpu.stream);
   begin(gpu.stream, FAKECUDA_CAPTURE_GLOBAL);
   clpt_cuda_pop();
@@ -144,7 +141,6 @@ START_TEST(memory_runs_out_during_a_capture)
   CUgraph graph = NULL;
   unsigned long long pointer;
   size_t bytes;
-
   clpt_ok(clp_cuda_device_memory(0, &bytes));
   begin(gpu.third, FAKECUDA_CAPTURE_GLOBAL);
   clpt_fails(CLP_OUT_OF_DEVICE_MEMORY, clp_pool_allocate(gpu.pool, 2 * bytes, &none));
@@ -169,7 +165,6 @@ static void try_to_allocate(void *result)
 START_TEST(a_host_function_is_named_as_the_reason)
 {
   attempt made = {CLP_SUCCESS, ""};
-
   clpt_cuda_ok(cu.cuLaunchHostFunc(gpu.other, try_to_allocate, &made));
   clpt_cuda_ok(cu.cuStreamSynchronize(gpu.other));
   ck_assert_int_eq(made.status, CLP_NOT_SUPPORTED);

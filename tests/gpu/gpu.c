@@ -21,7 +21,6 @@ static int skip(const char *why)
 int clpt_gpu_main(const char *library, void (*reset)(void))
 {
   int count = 0;
-
   reset_driver = reset;
   if (!clpt_cuda_load(library))
     return skip("there is no CUDA driver that has memory pools");

@@ -15,7 +15,6 @@ START_TEST(each_reuse_switch_is_set_alone)
       {CLPI_CUDA_MEMPOOL_REUSE_INTERNAL, CLP_CUDA_REUSE_INTERNAL_DEPENDENCIES},
   };
   unsigned flags = 0;
-
   clpt_ok_quietly(clp_cuda_mempool_get_reuse(gpu.mempool, &flags));
   ck_assert_uint_eq(flags, ALL_REUSE);
   clpt_ok_quietly(clp_cuda_mempool_set_reuse(gpu.mempool, (unsigned)_i));
@@ -35,7 +34,6 @@ START_TEST(usage_its_peaks_and_a_trim)
   CUdeviceptr goes = clpt_cuda_take(mempool, 64 * CLPT_MIB, gpu.stream);
   CUdeviceptr too = clpt_cuda_take(mempool, 64 * CLPT_MIB, gpu.stream);
   clp_cuda_mempool_usage all = clpt_gpu_usage(mempool);
-
   ck_assert_uint_eq(all.used_bytes, 129 * CLPT_MIB);
   ck_assert_uint_ge(all.reserved_bytes, 129 * CLPT_MIB);
   clpt_cuda_give(goes, gpu.stream);
@@ -62,7 +60,6 @@ START_TEST(a_pool_is_current_and_ends)
 {
   clp_cuda_mempool of_default, found, brief;
   uint64_t threshold = 1;
-
   clpt_ok_quietly(clp_cuda_mempool_default(0, &of_default));
   clpt_fails(CLP_INVALID_ARGUMENT, clp_cuda_mempool_destroy(of_default));
   clpt_ok_quietly(clp_cuda_mempool_create(NULL, &brief));
@@ -87,7 +84,6 @@ START_TEST(a_pool_takes_no_more_than_its_most)
   clp_cuda_mempool small;
   CUdeviceptr none;
   int version;
-
   clpt_ok(clp_cuda_driver_version(&version));
   if (version < 12020)
     return; /* such a driver has no most */
@@ -101,7 +97,6 @@ START_TEST(a_pool_takes_no_more_than_its_most)
 START_TEST(a_device_has_access_to_its_own_pools)
 {
   clp_cuda_access access = CLP_CUDA_ACCESS_NONE;
-
   clpt_ok_quietly(clp_cuda_mempool_get_access(gpu.mempool, 0, &access));
   ck_assert_int_eq(access, CLP_CUDA_ACCESS_READ_WRITE);
   clpt_fails(CLP_NOT_SUPPORTED, clp_cuda_mempool_set_access(gpu.mempool, 0, CLP_CUDA_ACCESS_NONE));

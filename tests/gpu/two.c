@@ -39,7 +39,6 @@ START_TEST(memory_of_the_other_device_is_used_where_access_is_set)
 {
   clp_cuda_mempool swapped[] = {own[1], own[1]};
   clp_cuda_async_pool *pool;
-
   access_is(CLP_CUDA_ACCESS_NONE);
   clpt_fails(CLP_INVALID_ARGUMENT, CREATE(.mempools = swapped, .mempool_count = DEVICES));
   clpt_message_has("has no access to the memory pool's memory (0)");
@@ -63,7 +62,6 @@ static void use_part(clp_cuda_async_pool *pool, int device, clp_cuda_mempool exp
   clp_cuda_mempool part;
   unsigned long long memory;
   size_t limit;
-
   clpt_ok_quietly(clp_cuda_async_pool_mempool(pool, device, &part));
   ck_assert_ptr_eq(part, expected);
   uint64_t before = clpt_gpu_usage(part).used_bytes;
@@ -96,7 +94,6 @@ START_TEST(each_device_has_a_part_of_the_pool)
 {
   clp_cuda_mempool first[DEVICES], given[] = {own[0], own[1]};
   clp_cuda_async_pool *pool;
-
   for (int device = 0; device < DEVICES; device++)
     clpt_ok(clp_cuda_mempool_default(device, &first[device]));
   clpt_ok(clp_cuda_mempool_set_current(1, own[1]));
@@ -115,7 +112,6 @@ START_TEST(one_handle_is_for_the_device_that_is_current)
   clp_cuda_async_pool *pool;
   clp_cuda_mempool none;
   unsigned long long pointer = 1;
-
   clpt_cuda_retain(1);
   clpt_ok_quietly(CREATE(.mempools = &own[1], .mempool_count = 1));
   clpt_cuda_release(1);
@@ -135,7 +131,6 @@ START_TEST(an_allocator_of_the_other_device)
 {
   clp_allocator *allocator;
   clp_memory memory;
-
   clpt_fails(CLP_INVALID_ARGUMENT,
              clp_cuda_async_allocator_create(
                  CLPT_WITH(clp_cuda_async_options, .device = 1, .stream = gpu.stream), &allocator));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What clpool/profile.h promises of frames: the walker's stacks. test_line_profile.c has those of
  * the library, which are left out. */
+#include "core/base/boundary.h"
 #include "hooks/call_stack.h"
 #include "support/suite.h"
 #include "support/workers.h"
@@ -30,6 +31,29 @@ __attribute__((noinline)) static void recurse(unsigned levels) /* NOLINT: that i
   AND_STAY;
 }
 
+CLPI_ENTRY static void enter_library(void)
+{
+}
+CLPI_EXIT static void leave_library(void)
+{
+}
+
+/* A walk that does not come back to the program. */
+static void walk_deep_in_the_library(clpi_frame_visitor *visitor, void *argument)
+{
+  visitor((uintptr_t)enter_library, argument);
+  visitor((uintptr_t)leave_library, argument);
+  for (uintptr_t i = 0; i < 2 * CLPI_MOST_LIBRARY_FRAMES; i++)
+    visitor(i, argument);
+}
+
+START_TEST(frames_are_kept_that_are_too_many_to_be_the_librarys)
+{
+  clpi_call_stack_capture(&stack, walk_deep_in_the_library, NULL);
+  ck_assert_uint_eq(stack.seen, 2 * CLPI_MOST_LIBRARY_FRAMES);
+}
+END_TEST
+
 START_TEST(of_a_deep_stack_the_outermost_frames_are_kept)
 {
   callback();
@@ -52,7 +76,7 @@ END_TEST
 /* Stacks by chance, of functions of which one has a frame of a size by chance: on a stack that was
  * seen before, the walker does without the unwinder, and finds the same. */
 
-enum { STACKS = 4000, MOST_CALLS = 30, MOST_FRAMES = 200 };
+enum { STACKS = 4000, MOST_CALLS = 30, DEEP = 500, MOST_FRAMES = 600 };
 
 typedef struct walked {
   size_t count;
@@ -112,7 +136,7 @@ static void descend(clpt_worker *self, unsigned calls) /* NOLINT: that is the te
 static void walk_by_chance(clpt_worker *self)
 {
   for (unsigned i = 0; i < STACKS; i++)
-    descend(self, (unsigned)clpt_chance_below(&self->chance, MOST_CALLS));
+    descend(self, (unsigned)clpt_chance_below(&self->chance, i % 100 ? MOST_CALLS : DEEP));
 }
 
 START_TEST(stacks_are_those_of_the_unwinder)
@@ -159,6 +183,7 @@ END_TEST
 CLPT_MAIN("call stack", clpt_run)
 {
   TCase *tests = clpt_case(suite, "call stack");
+  tcase_add_test(tests, frames_are_kept_that_are_too_many_to_be_the_librarys);
   tcase_add_test(tests, of_a_deep_stack_the_outermost_frames_are_kept);
   tcase_add_test(tests, stacks_are_those_of_the_unwinder);
   tcase_add_test(tests, a_coroutines_stack_ends_sooner);

@@ -103,7 +103,6 @@ START_TEST(without_it_every_call_that_needs_it_says_so)
   clpt_rig rig;
   cl_context context = (cl_context)&rig; /* never looked at */
   cl_command_queue queue = (cl_command_queue)&rig;
-
   setenv(variable, no_such, 1);
   clpt_fails(CLP_NOT_SUPPORTED, clp_cl_deferred_allocator_create(context, 0, &allocator));
   clpt_fails(CLP_NOT_SUPPORTED, clp_cl_immediate_allocator_create(queue, 0, &allocator));

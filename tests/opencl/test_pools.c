@@ -66,7 +66,6 @@ START_TEST(held_blocks_make_room)
   limit = as_before;
   limit.rlim_cur = pages * (size_t)sysconf(_SC_PAGESIZE) + ROOM_BYTES;
   ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
-
   take_all(of);
   large = clpt_allocate(of, BLOCK_BYTES * 2);
   if (kind == CLPT_BUFFERS) /* the others' frees are waited for when nothing is held any more */

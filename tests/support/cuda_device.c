@@ -11,7 +11,6 @@ bool clpt_cuda_load(const char *library)
 {
   void *opened = dlopen(library, RTLD_NOW | RTLD_LOCAL), *address;
   bool found = opened != NULL;
-
   setenv("CLPOOL_CUDA_LIBRARY", library, 1);
 #define FIND(name, suffix, version, parameters)                                                    \
   address = found ? dlsym(opened, #name #suffix) : NULL;                                           \

@@ -90,7 +90,6 @@ trace_reader *clpt_resnet_trace(void)
   const char *tree = getenv("top_srcdir");
   char path[PATH_MAX];
   trace_reader *reader = NULL;
-
   (void)snprintf(path, sizeof(path), "%s/examples/data/resnet50_train.csv.gz", tree ? tree : ".");
   clpt_ok(trace_open(-1, path, &reader));
   return reader;
