@@ -348,8 +348,7 @@ START_TEST(a_thread_that_ends_in_a_callback_is_not_waited_for)
   if (taken && clp_buffer_memory(taken) && clpt_stats(rig.pool).active_blocks)
     clpt_ok(clp_buffer_release(taken));
   clpt_hold(rig.pool, 100, 1);
-  if (arena)
-    clp_pool_release(rig.pool);
+  clp_pool_release(arena ? rig.pool : NULL);
   rig.pool = plain;
   clp_allocator_release(arena);
 }
