@@ -946,7 +946,7 @@ CLPT_MAIN("layer", clpt_run_apart)
   tcase_add_loop_test(tests, an_extension_that_may_give_work_ends_pooling, 0, 6);
   tcase_add_loop_test(tests, a_callback_ends_a_context_that_ends_pooling, 0, 2);
   tcase_add_loop_test(before, a_program_goes_on_where_the_layer_lacks_memory_or_a_call_fails, 0,
-                      400);
+                      (int)clpt_iterations(400));
   tcase_add_loop_test(before, other_kinds_are_the_drivers, 0, 5);
   tcase_add_test(before, a_limit_bounds_all);
   tcase_add_test(before, what_is_held_has_its_own_bound);
