@@ -311,7 +311,6 @@ CLPT_SUITE("streams")
   tcase_add_loop_test(tests, calls_with_a_stream_are_over_before_it_is_forgotten, 0, 2 * MEETINGS);
   tcase_add_test(tests, the_stream_of_a_call_is_busy_in_its_callback);
   tcase_add_test(tests, the_allocator_forgets_the_stream_too);
-
   tests = clpt_case(suite, "failures");
   tcase_add_loop_test(tests, a_new_binding_that_fails_leaves_the_old_one, 0, 3);
   tcase_add_loop_test(tests, new_memory_that_cannot_be_waited_for_is_given_back, 0, 4);

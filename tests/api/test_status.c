@@ -18,7 +18,6 @@ START_TEST(each_status_has_its_name_and_message)
 {
   const int numbers[] = {-1, 11, 1000, -2147483647};
   clp_status status;
-
 #define CHECK(name, value, message)                                                                \
   ck_assert_int_eq(name, value);                                                                   \
   ck_assert_str_eq(clp_status_name(name), #name);                                                  \

@@ -73,7 +73,6 @@ void owners()
   pool.allocate(1000);
   clpool::free_all_held();
   EXPECT(pool.stats().held_bytes == 0);
-
   clpool::pool copy(pool);
   EXPECT(copy.get() == pool.get());
   pool = clpool::pool();

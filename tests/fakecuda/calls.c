@@ -78,7 +78,6 @@ CUresult fake_wrong(CUresult code, const char *format, ...)
 {
   char what[256];
   va_list arguments;
-
   va_start(arguments, format);
   (void)vsnprintf(what, sizeof(what), format, arguments);
   va_end(arguments);

@@ -226,7 +226,6 @@ static CUresult allocate_locked(CUdeviceptr *pointer, size_t bytes, CUmemoryPool
   const fake_clock nothing = {{0}};
   size_t taken = rounded(bytes, ALIGNMENT);
   block *it = NULL;
-
   if (!bytes || mempool->imported)
     return CLPI_CUDA_INVALID_VALUE;
   fake_begin_locked(stream);

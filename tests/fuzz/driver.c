@@ -61,7 +61,6 @@ int main(void)
   char folder[PATH_MAX], path[PATH_MAX + NAME_MAX + 2];
   clpt_chance chance = clpt_chance_seed(1);
   unsigned seeds = 0;
-
   snprintf(folder, sizeof folder, "%s/tests/fuzz/corpus/%s", source ? source : ".", fuzz_corpus);
   DIR *files = opendir(folder);
   fuzz_require(files != NULL);

@@ -29,7 +29,6 @@ START_TEST(a_late_write_does_not_reach_who_is_next)
   CUstream owner = _i & IS_RECORDED ? next : late;
   clp_buffer *first = clpt_gpu_allocate(BYTES, owner), *second = NULL;
   CUdeviceptr memory = clp_buffer_cuda_pointer(first), again;
-
   clpt_cuda_fill(memory, 1, BYTES, owner);
   clpt_cuda_ok(cu.cuStreamSynchronize(owner));
   clpt_gpu_stop(late);
@@ -64,7 +63,6 @@ START_TEST(memory_can_be_used_to_its_end)
 {
   clp_buffer *buffer = clpt_gpu_allocate(sizes[_i], gpu.stream);
   CUdeviceptr memory = clp_buffer_cuda_pointer(buffer);
-
   ck_assert_uint_eq(memory, clp_buffer_memory(buffer));
   ck_assert_uint_eq(memory % 256, 0);
   clpt_cuda_fill(memory, 3, clp_buffer_capacity(buffer), gpu.stream);
@@ -80,7 +78,6 @@ START_TEST(an_allocator_takes_from_the_chosen_mempool)
   clp_cuda_mempool first, expected;
   clp_allocator *made;
   clp_memory memory;
-
   clpt_ok(clp_cuda_mempool_default(0, &first));
   clpt_ok(clp_cuda_mempool_set_current(0, gpu.mempool));
   clpt_ok_quietly(clp_cuda_async_allocator_create(
@@ -102,7 +99,6 @@ START_TEST(an_allocator_takes_from_the_chosen_mempool)
 CLPT_SUITE("allocator")
 {
   TCase *cases[] = {clpt_gpu_case(suite, "bins"), clpt_gpu_case(suite, "arena")};
-
   tcase_add_checked_fixture(cases[1], use_arena, NULL);
   for (int i = 0; i < 2; i++) {
     tcase_add_loop_test(cases[i], a_late_write_does_not_reach_who_is_next, 0, WAYS);

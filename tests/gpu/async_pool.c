@@ -128,7 +128,6 @@ START_TEST(memory_is_freed_on_the_stream_that_is_named)
 START_TEST(any_context_or_none_may_be_current)
 {
   CUcontext own = clpt_cuda_pop();
-
   if (_i)
     clpt_cuda_ok(cu.cuCtxCreate(&own, 0, 0));
   unsigned long long memory = clpt_gpu_take(CLPT_MIB, NULL);

@@ -121,7 +121,6 @@ START_TEST(the_legacy_stream_is_refused_while_a_blocking_one_is_captured)
   clp_allocator *legacy;
   clp_memory memory;
   CUstream blocking;
-
   clpt_ok(clp_cuda_async_allocator_create(NULL, &legacy));
   clpt_cuda_ok(cu.cuStreamCreate(&blocking, FAKECUDA_STREAM_DEFAULT));
   begin(blocking, FAKECUDA_CAPTURE_GLOBAL);

@@ -620,7 +620,6 @@ CLPT_MAIN("OpenCL's allocators", clpt_cl_run)
    * variable of the user's goes first. */
   setenv("POCL_DEVICES", "pthread pthread", 0);
   TCase *tests = clpt_cl_case(suite, "allocators", &cl);
-
   tcase_add_loop_test(tests, each_call_of_each_operation, 0, KINDS * OPERATIONS);
   tcase_add_loop_test(tests, what_each_says_and_takes, 0, KINDS);
   tcase_add_loop_test(tests, flags_reach_the_driver, 0, KINDS);

@@ -134,7 +134,6 @@ END_TEST
 CLPT_MAIN("loader", clpt_run_apart)
 {
   TCase *tests = clpt_case(suite, "loader");
-
   tcase_add_loop_test(tests, where_it_is_found, 0, PLACES);
   tcase_add_test(tests, without_it_every_call_that_needs_it_says_so);
   tcase_add_test(tests, every_error_has_a_name);

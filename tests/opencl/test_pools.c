@@ -303,7 +303,6 @@ END_TEST
 CLPT_MAIN("OpenCL's pools", clpt_cl_run)
 {
   TCase *tests = clpt_cl_case(suite, "pools", &cl);
-
   tcase_add_loop_test(tests, held_blocks_make_room, 0, CLPT_CL_KINDS);
   tcase_add_loop_test(tests, frees_of_another_allocator_are_waited_for, 0, 2);
   tcase_add_loop_test(tests, a_cl_mem_like_any_other, 0, ARENAS);

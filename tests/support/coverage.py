@@ -38,7 +38,7 @@ for (path, number), count in sorted(calls.items()):
     explained = [entry for entry in entries if line.startswith(entry)]
     stale -= set(explained)
     if count == 0 and not path.startswith('tools/'):
-        print('explained:' if explained else 'NOT EXPLAINED:', number, line)
+        print('explained:' if explained else 'not in coverage.txt:', number, line)
         failed |= not explained
 print(*(f'NO SUCH LINE: {entry}\n' for entry in sorted(stale)), sep='')
 sys.exit(failed or bool(stale))

@@ -112,7 +112,6 @@ void clpt_cuda_assert_filled(CUdeviceptr memory, unsigned char byte, size_t byte
 {
   unsigned char *found = malloc(bytes);
   size_t same = 0; /* an assertion for each byte would take long */
-
   ck_assert_ptr_nonnull(found);
   clpt_cuda_ok(cu.cuMemcpyDtoHAsync(found, memory, bytes, stream));
   clpt_cuda_ok(cu.cuStreamSynchronize(stream));

@@ -155,7 +155,6 @@ int main(void)
 {
   int different = FAKECUDA_STREAM_LEGACY != CU_STREAM_LEGACY ||
                   FAKECUDA_STREAM_PER_THREAD != CU_STREAM_PER_THREAD;
-
 #define SAME_SYMBOL(name, suffix, version, parameters)                                             \
   different += compare(#name #suffix, SYMBOL(name));
   FAKECUDA_FUNCTIONS(SAME_SYMBOL)

@@ -16,7 +16,6 @@ void __cyg_profile_func_exit(void *function, void *caller) UNSEEN;
 
 void __cyg_profile_func_enter(void *function, void *caller)
 {
-  (void)caller;
   if (is_on)
     printf("%d %p\n", depth, function);
   depth++;
@@ -24,7 +23,6 @@ void __cyg_profile_func_enter(void *function, void *caller)
 
 void __cyg_profile_func_exit(void *function, void *caller)
 {
-  (void)function, (void)caller;
   depth--;
 }
 
