@@ -85,6 +85,7 @@ static clp_status note_block(clpi_context *context, clpi_kind *kind, cl_mem bloc
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a memory object");
   mem->context = context;
   mem->kind = kind;
+  mem->added_flags = context->more_flags & ~kind->key.flags;
   clpi_context_add_user(context);
   clpi_account_note_peak(&context->account);
   return CLP_SUCCESS;

@@ -3,7 +3,7 @@
 
 #include "core/pool/leaving.h"
 #include "dispatch.h"
-#include "life.h"
+#include "exact.h"
 #include "order.h"
 #include "references.h"
 
@@ -43,6 +43,7 @@ static cl_mem create(clpi_context *context, const clpi_kind *kind, size_t bytes,
   clpi_mem *mem = clpi_mem_find(block);
   mem->buffer = buffer;
   mem->bytes = bytes ? bytes : kind->bytes;
+  mem->block_bytes = kind->bytes;
   mem->born = born;
   atomic_store_explicit(&mem->was_mapped, false, memory_order_relaxed);
   clpi_account_add(&context->account, mem->bytes, kind->bytes);
@@ -134,24 +135,10 @@ static cl_int release_part(clpi_mem *part)
   return code;
 }
 
-cl_uint clpi_mem_references(const clpi_mem *mem)
-{
-  cl_uint count = 1;
-  clpi_target->clGetMemObjectInfo(mem->handle, CL_MEM_REFERENCE_COUNT, sizeof(count), &count, NULL);
-  return count - 1 + (cl_uint)(mem->references - mem->parts);
-}
-
 void clpi_mem_map(cl_mem handle)
 {
   for (clpi_mem *mem = clpi_mem_find(handle); mem; mem = mem->whole)
     mem->was_mapped = true;
-}
-
-cl_int clpi_mem_retain(clpi_mem *mem)
-{
-  if (!clpi_references_add(&mem->references))
-    return CL_INVALID_MEM_OBJECT;
-  return mem->whole ? clpi_target->clRetainMemObject(mem->handle) : CL_SUCCESS;
 }
 
 cl_int clpi_mem_release(clpi_mem *mem)
@@ -164,27 +151,7 @@ cl_int clpi_mem_release(clpi_mem *mem)
   return references > 0 ? CL_SUCCESS : CL_INVALID_MEM_OBJECT;
 }
 
-/* Without host memory the block stays, because the layer would not see the part's end. If the block
- * is a part itself, it also has the driver's references, because clpi_mem_release drops both. */
-void clpi_mem_add_part(clpi_mem *of, cl_mem part, size_t origin)
+void clpi_mem_see_beyond(const clpi_mem *block)
 {
-  clpi_mem *made = clpi_mem_add(part);
-  (void)clpi_mem_retain(of);
-  of->parts++;
-  if (!made)
-    return;
-  made->references = 1;
-  made->whole = of;
-  made->origin = origin;
-}
-
-size_t clpi_mem_shift(cl_mem handle, size_t end)
-{
-  const clpi_mem *mem = clpi_mem_find(handle);
-  for (; mem && mem->whole; mem = mem->whole)
-    end += mem->origin;
-  if (!mem || end <= mem->bytes)
-    return 0;
-  const size_t block = mem->kind->bytes;
-  return end <= block ? block - mem->bytes : 0;
+  (void)block;
 }

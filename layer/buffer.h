@@ -14,21 +14,10 @@
 cl_mem clpi_buffer_create(clpi_context *context, cl_mem_flags flags, size_t bytes, cl_int *code);
 cl_mem clpi_image_create(clpi_context *context, const clpi_kind_key *key, cl_int *code);
 
-/* As the calls of OpenCL. */
-cl_int clpi_mem_retain(clpi_mem *mem);
+/* clReleaseMemObject. */
 cl_int clpi_mem_release(clpi_mem *mem);
 
-/* Returns the count that the driver would return without the layer. */
-cl_uint clpi_mem_references(const clpi_mem *mem);
-
-/* Notes that the program maps an object. */
+/* The program maps it. */
 void clpi_mem_map(cl_mem handle);
-
-/* Notes a part that the driver has made of an object, or of a part, from byte `origin` on. */
-void clpi_mem_add_part(clpi_mem *of, cl_mem part, size_t origin);
-
-/* Returns how far a range that ends at byte `end` must move to end beyond the block. 0: it ends
- * within the buffer, or is beyond the block already. */
-size_t clpi_mem_shift(cl_mem handle, size_t end);
 
 #endif

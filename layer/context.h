@@ -55,7 +55,7 @@ clpi_context *clpi_context_find(cl_context handle);
 void clpi_context_retain(clpi_context *context);
 
 /* Drops a reference, before the driver's is dropped. The last one closes the context: the pool
- * stops holding. The caller must then call clpi_contexts_sweep (life.h). */
+ * stops holding. The caller must then call clpi_contexts_sweep (order.h). */
 void clpi_context_release(clpi_context *context);
 
 /* Add and drop a user. A closed context without users ends with the next sweep: after a drop, call
@@ -84,7 +84,7 @@ bool clpi_context_free_oldest(clpi_context *context);
 /* Gives all held memory of all contexts back to the driver, or waits for a thread that does. */
 void clpi_contexts_trim(void);
 
-/* For life.c: takes a closed context without users off the list, NULL if there is none; and frees
+/* For order.c: takes a closed context without users off the list, NULL if there is none; and frees
  * it, after its queues were ended. */
 clpi_context *clpi_context_take_unused(void);
 void clpi_context_free(clpi_context *context);

@@ -10,7 +10,6 @@
   X(HOST_POINTER, "host pointer")                                                                  \
   X(PROPERTIES, "properties")                                                                      \
   X(LAYOUT, "pitches, mip levels or samples")                                                      \
-  X(EXTERNAL, "external")                                                                          \
   X(EXTENSION, "after an extension's function")                                                    \
   X(CONTEXT, "several devices or OpenCL before 1.2")                                               \
   X(OWN_POOL, "for the program's own pools")                                                       \

@@ -8,7 +8,8 @@
 /* Makes a buffer or image; for clpi_watcher.memory. */
 cl_mem clpi_create(const clpi_request *wanted, cl_int *code);
 
-/* Sets the functions that make other memory objects. */
-void clpi_create_fill(cl_icd_dispatch *functions);
+/* clSVMAlloc. */
+void *CL_API_CALL clpi_create_svm(cl_context context, cl_svm_mem_flags flags, size_t bytes,
+                                  cl_uint alignment);
 
 #endif

@@ -33,6 +33,20 @@ cl_int clpi_layer_answer(const void *value, size_t size, size_t room, void *to, 
   return CL_SUCCESS;
 }
 
+cl_int clpi_layer_answer_count(size_t count, size_t room, void *to, size_t *size_ret)
+{
+  const cl_uint answer = (cl_uint)count;
+  return clpi_layer_answer(&answer, sizeof(answer), room, to, size_ret);
+}
+
+cl_int clpi_layer_progress(cl_event event)
+{
+  cl_int progress;
+  const cl_int code = clpi_target->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                                  sizeof(progress), &progress, NULL);
+  return code ? CL_QUEUED : progress;
+}
+
 cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t room, void *to, size_t *size_ret)
 {
   static const cl_layer_api_version version = CL_LAYER_API_VERSION_100;

@@ -27,6 +27,11 @@ extern const void *clpi_loader;
 /* Answers a query, as OpenCL's clGet...Info functions do. */
 cl_int clpi_layer_answer(const void *value, size_t size, size_t room, void *to, size_t *size_ret);
 
+cl_int clpi_layer_answer_count(size_t count, size_t room, void *to, size_t *size_ret);
+
+/* CL_COMPLETE, more before that or if the driver does not say, or the work's error. */
+cl_int clpi_layer_progress(cl_event event);
+
 /* Notes that the layer is of use to the program, or has output. One thread at a time. */
 void clpi_layer_is_used(void);
 

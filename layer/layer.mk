@@ -38,17 +38,18 @@ libclpool_layer_la_SOURCES = \
 	layer/count.c layer/count.h \
 	layer/create.c layer/create.h \
 	layer/dispatch.c layer/dispatch.h \
-	layer/enqueue.c layer/enqueue.h \
+	layer/enqueue.c \
+	layer/exact.c layer/exact.h \
 	layer/handles.c layer/handles.h \
 	layer/kind.c layer/kind.h \
-	layer/life.c layer/life.h \
 	layer/mem.c layer/mem.h \
 	layer/order.c layer/order.h \
 	layer/queue.c layer/queue.h \
 	layer/references.h \
 	layer/run.c \
 	layer/settings.c layer/settings.h \
-	layer/watch.c layer/watch.h
+	layer/watch.c layer/watch.h \
+	layer/work.h
 libclpool_layer_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 libclpool_layer_la_LIBADD = libclpool-internal.la
 libclpool_layer_la_LDFLAGS = $(libclpool_record_la_LDFLAGS)

@@ -107,7 +107,7 @@ static context *find_or_add_context(const void *handle)
   return found || !handle ? found : add_context(handle);
 }
 
-void clpi_ledger_add_context(const void *handle)
+void clpi_ledger_add_context(cl_context handle)
 {
   CLPI_UNCANCELLED;
   if (!begin_entry())
@@ -116,7 +116,7 @@ void clpi_ledger_add_context(const void *handle)
   end_entry();
 }
 
-void clpi_ledger_add_queue(const void *handle, const void *queue)
+void clpi_ledger_add_queue(cl_context handle, cl_command_queue queue)
 {
   CLPI_UNCANCELLED;
   if (!begin_entry())

@@ -9,6 +9,7 @@
 #ifndef CLPOOL_LAYER_LEDGER_H
 #define CLPOOL_LAYER_LEDGER_H
 
+#include <CL/cl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,10 +19,10 @@ bool clpi_ledger_begin(void);
 
 /* Adds a new context; an earlier one with the same handle is gone. Contexts are numbered in their
  * order. */
-void clpi_ledger_add_context(const void *context);
+void clpi_ledger_add_context(cl_context context);
 
 /* Adds a new queue. If a context has one queue, that is the stream of the context's rows. */
-void clpi_ledger_add_queue(const void *context, const void *queue);
+void clpi_ledger_add_queue(cl_context context, cl_command_queue queue);
 
 /* Adds new memory, to which the program has one reference. `kind` is as in a row, and always
  * valid. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "mem.h"
 
+#include "dispatch.h"
 #include "handles.h"
+#include "references.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +17,10 @@ clpi_mem *clpi_mem_find(cl_mem handle)
 
 clpi_mem *clpi_mem_add(cl_mem handle)
 {
-  clpi_mem *made = aligned_alloc(alignof(clpi_mem), sizeof(*made));
+  clpi_mem *made = aligned_alloc(alignof(clpi_mem), clpi_mem_size);
   if (!made)
     return NULL;
-  memset(made, 0, sizeof(*made));
+  memset(made, 0, clpi_mem_size);
   made->handle = handle;
   if (clpi_handles_put(&mems, handle, made))
     return made;
@@ -29,4 +31,32 @@ clpi_mem *clpi_mem_add(cl_mem handle)
 clpi_mem *clpi_mem_take(cl_mem handle)
 {
   return clpi_handles_take(&mems, handle);
+}
+
+cl_int clpi_mem_retain(clpi_mem *mem)
+{
+  if (!clpi_references_add(&mem->references))
+    return CL_INVALID_MEM_OBJECT;
+  return mem->whole ? clpi_target->clRetainMemObject(mem->handle) : CL_SUCCESS;
+}
+
+cl_uint clpi_mem_references(const clpi_mem *mem)
+{
+  cl_uint count = 1;
+  clpi_target->clGetMemObjectInfo(mem->handle, CL_MEM_REFERENCE_COUNT, sizeof(count), &count, NULL);
+  return count - 1 + (cl_uint)(mem->references - mem->parts - mem->held_parts);
+}
+
+/* Without host memory the whole stays, since nobody sees the part's end. A whole that is a part has
+ * the driver's references, too, since clpi_mem_release drops both. */
+void clpi_mem_add_part(clpi_mem *of, cl_mem part, size_t origin)
+{
+  clpi_mem *made = clpi_mem_add(part);
+  (void)clpi_mem_retain(of);
+  of->parts++;
+  if (!made)
+    return;
+  made->references = 1;
+  made->whole = of;
+  made->origin = origin;
 }

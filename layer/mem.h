@@ -3,7 +3,7 @@
 #ifndef CLPOOL_LAYER_MEM_H
 #define CLPOOL_LAYER_MEM_H
 
-#include <CL/cl.h>
+#include <CL/cl_layer.h>
 #include <clpool/pool.h>
 #include <stdalign.h>
 #include <stdatomic.h>
@@ -14,19 +14,27 @@
 /* On cache lines of its own: threads change the references of their objects. */
 typedef struct clpi_mem {
   alignas(64) cl_mem handle;
-  atomic_size_t references; /* the program's, and parts; 0: it is the pool's */
+  atomic_size_t references; /* the program's, and parts; 0: the pool's, or held back */
   struct clpi_mem *whole;   /* the block that it is a part of; NULL: it is a block */
   size_t origin;            /* of a part in the block, bytes */
   atomic_size_t parts;      /* how many of the references are parts */
+  atomic_size_t held_parts; /* that the program has released, but the driver has yet */
   atomic_bool was_mapped;   /* since it was handed out; parts have it, too */
   atomic_bool is_watched;   /* the driver has destructor callbacks for it, or a mapped part */
   /* Only of blocks: */
+  size_t bytes;       /* as requested; an image's own */
+  size_t block_bytes; /* what the driver knows */
+  /* Flags that the driver has in addition to the program's, and flags that it lacks. */
+  cl_mem_flags added_flags, missing_flags;
+  /* Only of blocks of pools: */
   clp_buffer *buffer;
   struct clpi_context *context;
   const struct clpi_kind *kind;
-  size_t bytes;  /* as requested; an image's own */
   uint64_t born; /* clpi_order_allocate */
 } clpi_mem;
+
+/* What each layer allocates for one: it begins with a clpi_mem. */
+extern const size_t clpi_mem_size;
 
 /* Returns the object of a handle. NULL: only the driver knows it. Any thread may call all these
  * functions. */
@@ -37,5 +45,14 @@ clpi_mem *clpi_mem_add(cl_mem handle);
 
 /* Removes an object, if it is known. The caller frees it. */
 clpi_mem *clpi_mem_take(cl_mem handle);
+
+/* clRetainMemObject. */
+cl_int clpi_mem_retain(clpi_mem *mem);
+
+/* Returns the count that the driver would return without the layer. */
+cl_uint clpi_mem_references(const clpi_mem *mem);
+
+/* Notes a part that the driver has made of an object, or of a part, from byte `origin` on. */
+void clpi_mem_add_part(clpi_mem *of, cl_mem part, size_t origin);
 
 #endif

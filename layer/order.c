@@ -39,12 +39,9 @@ static void end_sole_locked(clpi_context *context)
 
 static bool mark_is_done_locked(clpi_context *context)
 {
-  cl_int progress = CL_QUEUED;
   if (!context->mark)
     return true;
-  cl_int code = clpi_target->clGetEventInfo(context->mark, CL_EVENT_COMMAND_EXECUTION_STATUS,
-                                            sizeof(progress), &progress, NULL);
-  if (code || progress > CL_COMPLETE)
+  if (clpi_layer_progress(context->mark) > CL_COMPLETE)
     return false;
   clpi_target->clReleaseEvent(context->mark);
   context->mark = NULL;
@@ -137,14 +134,6 @@ static cl_event mark_end(const clpi_queue *queue)
   return end;
 }
 
-static bool is_at_work(cl_event end)
-{
-  cl_int progress = CL_COMPLETE;
-  return !clpi_target->clGetEventInfo(end, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(progress),
-                                      &progress, NULL) &&
-         progress > CL_COMPLETE;
-}
-
 unsigned clpi_order_await(clpi_context *context, unsigned turns)
 {
   CLPI_UNCANCELLED;
@@ -157,7 +146,7 @@ unsigned clpi_order_await(clpi_context *context, unsigned turns)
       ends[count++] = mark_end(it);
   pthread_mutex_unlock(&context->lock);
   for (size_t i = 0; i < count; i++) {
-    for (; ends[i] && turns > 0 && is_at_work(ends[i]); turns--)
+    for (; ends[i] && turns > 0 && clpi_layer_progress(ends[i]) > CL_COMPLETE; turns--)
       usleep(TURN_US);
     if (ends[i])
       clpi_target->clReleaseEvent(ends[i]);
@@ -240,4 +229,39 @@ void clpi_order_release(clpi_context *context, clp_buffer *buffer, uint64_t born
   }
   if (status)
     clpi_buffer_give_back(buffer);
+}
+
+/* --- the ends of contexts and of pooling --- */
+
+/* Whoever released the last block may still hold the lock. */
+static void end(clpi_context *context)
+{
+  pthread_mutex_lock(&context->lock);
+  pthread_mutex_unlock(&context->lock);
+  clpi_queues_end(context);
+  if (context->mark)
+    clpi_target->clReleaseEvent(context->mark);
+  clpi_context_free(context);
+}
+
+void clpi_contexts_sweep(void)
+{
+  clpi_context *unused;
+  while ((unused = clpi_context_take_unused()))
+    end(unused);
+}
+
+/* Without the lock of all contexts, which the program's callbacks need, and what is waited for may
+ * be behind those. */
+void clpi_contexts_stop(void)
+{
+  clpi_context *context;
+  if (!clpi_contexts_begin_stop())
+    return;
+  while ((context = clpi_context_take_unstopped())) {
+    clpi_order_settle(context);
+    (void)clp_pool_stop_holding(context->pool);
+    clpi_context_drop_user(context);
+  }
+  clpi_contexts_sweep();
 }

@@ -64,7 +64,6 @@ static void end_queue(clpi_queue *queue)
  * any. */
 static bool is_through_locked(clpi_queue *queue)
 {
-  cl_int progress = CL_COMPLETE;
   if (queue->references > 0 || queue->was_sole)
     return false;
   if (queue->latest_work == 0)
@@ -73,9 +72,7 @@ static bool is_through_locked(clpi_queue *queue)
       (clpi_target->clEnqueueMarkerWithWaitList(queue->handle, 0, NULL, &queue->end) ||
        clpi_target->clFlush(queue->handle)))
     return false;
-  cl_int code = clpi_target->clGetEventInfo(queue->end, CL_EVENT_COMMAND_EXECUTION_STATUS,
-                                            sizeof(progress), &progress, NULL);
-  return !code && progress <= CL_COMPLETE;
+  return clpi_layer_progress(queue->end) <= CL_COMPLETE;
 }
 
 void clpi_queues_sweep_locked(clpi_context *context)

@@ -27,7 +27,7 @@ clpi_queue *clpi_queue_find(cl_command_queue handle);
 
 /* As the calls of OpenCL. A released queue that has had work stays until the work is done. The one
  * that was the only one stays as long as its context, because threads may still be releasing
- * buffers on it. After the release, call clpi_contexts_sweep (life.h). */
+ * buffers on it. After the release, call clpi_contexts_sweep (order.h). */
 cl_int clpi_queue_retain(clpi_queue *queue);
 cl_int clpi_queue_release(clpi_queue *queue);
 

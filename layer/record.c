@@ -108,19 +108,10 @@ static cl_icd_dispatch functions = {
     .clEnqueueSVMFree = enqueue_svm_free,
 };
 
-static void add_context(cl_context context)
-{
-  clpi_ledger_add_context(context);
-}
-
-static void add_queue(cl_context context, cl_command_queue queue)
-{
-  clpi_ledger_add_queue(context, queue);
-}
-
 static bool begin(const cl_icd_dispatch *target)
 {
-  static const clpi_watcher watcher = {add_context, add_queue, create_memory};
+  static const clpi_watcher watcher = {clpi_ledger_add_context, clpi_ledger_add_queue,
+                                       create_memory, NULL};
   (void)target;
   clpi_watch(&watcher, &functions);
   return clpi_ledger_begin();

@@ -8,12 +8,12 @@
 #include "count.h"
 #include "create.h"
 #include "dispatch.h"
-#include "enqueue.h"
-#include "life.h"
+#include "exact.h"
 #include "opencl/loader.h"
 #include "opencl/under_layer.h"
 #include "order.h"
 #include "settings.h"
+#include "work.h"
 
 #include <clpool/opencl.h>
 #include <string.h>
@@ -42,19 +42,13 @@ static cl_int CL_API_CALL release_context(cl_context handle)
 
 /* --- queries --- */
 
-static cl_int give_count(size_t references, size_t room, void *to, size_t *size_ret)
-{
-  const cl_uint count = (cl_uint)references;
-  return clpi_layer_answer(&count, sizeof(count), room, to, size_ret);
-}
-
 /* What pools retain is not the program's to see. */
 static cl_int CL_API_CALL get_context_info(cl_context handle, cl_context_info what, size_t room,
                                            void *to, size_t *size_ret)
 {
   const clpi_context *context = clpi_context_find(handle);
   if (context && what == CL_CONTEXT_REFERENCE_COUNT)
-    return give_count(context->references, room, to, size_ret);
+    return clpi_layer_answer_count(context->references, room, to, size_ret);
   return clpi_target->clGetContextInfo(handle, what, room, to, size_ret);
 }
 
@@ -63,36 +57,8 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue handle, cl_command_que
 {
   const clpi_queue *queue = clpi_queue_find(handle);
   if (queue && what == CL_QUEUE_REFERENCE_COUNT)
-    return give_count(queue->references, room, to, size_ret);
+    return clpi_layer_answer_count(queue->references, room, to, size_ret);
   return clpi_target->clGetCommandQueueInfo(handle, what, room, to, size_ret);
-}
-
-/* A sub-buffer has the flags of its block, some of which are not the program's (more_flags). */
-static cl_int get_flags(const clpi_mem *mem, size_t room, void *to, size_t *size_ret)
-{
-  const clpi_mem *block = mem;
-  cl_mem_flags flags;
-  cl_int code =
-      clpi_target->clGetMemObjectInfo(mem->handle, CL_MEM_FLAGS, sizeof(flags), &flags, NULL);
-  while (block->whole)
-    block = block->whole;
-  flags &= ~block->context->more_flags | block->kind->key.flags;
-  return code ? code : clpi_layer_answer(&flags, sizeof(flags), room, to, size_ret);
-}
-
-static cl_int CL_API_CALL get_mem_info(cl_mem handle, cl_mem_info what, size_t room, void *to,
-                                       size_t *size_ret)
-{
-  const clpi_mem *mem = clpi_mem_find(handle);
-  if (mem && !mem->whole && mem->references == 0)
-    return CL_INVALID_MEM_OBJECT;
-  if (mem && what == CL_MEM_FLAGS)
-    return get_flags(mem, room, to, size_ret);
-  if (mem && !mem->whole && what == CL_MEM_REFERENCE_COUNT)
-    return give_count(clpi_mem_references(mem), room, to, size_ret);
-  if (mem && !mem->whole && what == CL_MEM_SIZE)
-    return clpi_layer_answer(&mem->bytes, sizeof(mem->bytes), room, to, size_ret);
-  return clpi_target->clGetMemObjectInfo(handle, what, room, to, size_ret);
 }
 
 /* --- queues --- */
@@ -181,37 +147,17 @@ static cl_int CL_API_CALL set_destructor(cl_mem handle, void(CL_CALLBACK *notify
 
 /* --- what the layer cannot see --- */
 
-static void see_extension(const char *name)
-{
-  static const char *const harmless[] = {"clGet", "clIcd", "clCreateSubDevices", "clRetainDevice",
-                                         "clReleaseDevice"};
-  for (size_t i = 0; name && i < sizeof(harmless) / sizeof(harmless[0]); i++)
-    if (strncmp(name, harmless[i], strlen(harmless[i])) == 0)
-      return;
-  clpi_contexts_stop();
-}
-
 static void *CL_API_CALL get_extension(const char *name)
 {
   if (name && strcmp(name, CLPI_CL_LEAVE_BUFFERS) == 0)
     return (void *)clpi_leave_buffers;
-  void *function = clpi_target->clGetExtensionFunctionAddress(name);
-  if (function)
-    see_extension(name);
-  return function;
-}
-
-static void *CL_API_CALL get_extension_for_platform(cl_platform_id platform, const char *name)
-{
-  void *function = clpi_target->clGetExtensionFunctionAddressForPlatform(platform, name);
-  if (function)
-    see_extension(name);
-  return function;
+  return clpi_watch_extension(name);
 }
 
 /* --- the layer --- */
 
 static cl_icd_dispatch functions = {
+    .clCreateSubBuffer = clpi_exact_sub_buffer,
     .clRetainContext = retain_context,
     .clReleaseContext = release_context,
     .clGetContextInfo = get_context_info,
@@ -221,23 +167,18 @@ static cl_icd_dispatch functions = {
     .clSetCommandQueueProperty = set_queue_property,
     .clRetainMemObject = retain_mem,
     .clReleaseMemObject = release_mem,
-    .clGetMemObjectInfo = get_mem_info,
+    .clGetMemObjectInfo = clpi_exact_info,
     .clSetMemObjectDestructorCallback = set_destructor,
-    .clGetExtensionFunctionAddress = get_extension,
-    .clGetExtensionFunctionAddressForPlatform = get_extension_for_platform,
+    .clSVMAlloc = clpi_create_svm,
 };
 
 /* The library waits for events to find out whether work is done, or for memory to come back. Such a
  * wait could wait for the program, so it fails unless the events are complete. */
 static cl_int CL_API_CALL wait_if_done(cl_uint count, const cl_event *events)
 {
-  for (cl_uint i = 0; i < count; i++) {
-    cl_int progress = CL_COMPLETE;
-    cl_int code = clpi_target->clGetEventInfo(events[i], CL_EVENT_COMMAND_EXECUTION_STATUS,
-                                              sizeof(progress), &progress, NULL);
-    if (code || progress > CL_COMPLETE)
-      return code ? code : CL_INVALID_OPERATION;
-  }
+  for (cl_uint i = 0; i < count; i++)
+    if (clpi_layer_progress(events[i]) > CL_COMPLETE)
+      return CL_INVALID_OPERATION;
   return clpi_target->clWaitForEvents(count, events);
 }
 
@@ -245,7 +186,8 @@ static pid_t process;
 
 static bool begin(const cl_icd_dispatch *target)
 {
-  static const clpi_watcher watcher = {clpi_context_add, add_queue, clpi_create};
+  static const clpi_watcher watcher = {clpi_context_add, add_queue, clpi_create,
+                                       clpi_contexts_stop};
   clpi_cl_functions library;
   if (!clpi_settings_read())
     return false;
@@ -256,11 +198,11 @@ static bool begin(const cl_icd_dispatch *target)
   clpi_cl_use(&library);
   clpi_environment_ignore();
   clpi_watch(&watcher, &functions);
+  functions.clGetExtensionFunctionAddress = get_extension;
 #define SET(name, parameters, arguments) functions.name = seen_##name;
   EVENTS(SET)
 #undef SET
-  clpi_create_fill(&functions);
-  clpi_enqueue_fill(&functions);
+  clpi_work_fill(&functions);
   process = getpid();
   clpi_layer_is_used();
   return true;
@@ -273,4 +215,5 @@ __attribute__((destructor)) static void report(void)
     clpi_report();
 }
 
+const size_t clpi_mem_size = sizeof(clpi_mem);
 const clpi_layer clpi_this_layer = {"clpool run", &functions, begin};

@@ -4,6 +4,8 @@
 #include "core/base/cancel.h"
 #include "dispatch.h"
 
+#include <string.h>
+
 static const clpi_watcher *watcher;
 
 /* --- contexts and queues --- */
@@ -67,7 +69,10 @@ static cl_mem create(const clpi_request *wanted, cl_int *code)
 
 static cl_mem make_buffer(const clpi_request *it, cl_int *code)
 {
-  return clpi_target->clCreateBuffer(it->context, it->flags, it->bytes, it->host, code);
+  return it->properties
+             ? clpi_target->clCreateBufferWithProperties(it->context, it->properties, it->flags,
+                                                         it->bytes, it->host, code)
+             : clpi_target->clCreateBuffer(it->context, it->flags, it->bytes, it->host, code);
 }
 
 static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t bytes,
@@ -77,25 +82,23 @@ static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, 
   return create(&wanted, code);
 }
 
-static cl_mem make_buffer_with_properties(const clpi_request *it, cl_int *code)
-{
-  return clpi_target->clCreateBufferWithProperties(it->context, it->properties, it->flags,
-                                                   it->bytes, it->host, code);
-}
-
 static cl_mem CL_API_CALL create_buffer_with_properties(cl_context context,
                                                         const cl_mem_properties *properties,
                                                         cl_mem_flags flags, size_t bytes,
                                                         void *host, cl_int *code)
 {
-  const clpi_request wanted = {
-      context, properties, flags, bytes, false, NULL, NULL, host, make_buffer_with_properties};
+  const clpi_request wanted = {context, properties, flags, bytes,      false,
+                               NULL,    NULL,       host,  make_buffer};
   return create(&wanted, code);
 }
 
 static cl_mem make_image(const clpi_request *it, cl_int *code)
 {
-  return clpi_target->clCreateImage(it->context, it->flags, it->format, it->desc, it->host, code);
+  return it->properties
+             ? clpi_target->clCreateImageWithProperties(it->context, it->properties, it->flags,
+                                                        it->format, it->desc, it->host, code)
+             : clpi_target->clCreateImage(it->context, it->flags, it->format, it->desc, it->host,
+                                          code);
 }
 
 static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags,
@@ -106,26 +109,26 @@ static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags,
   return create(&wanted, code);
 }
 
-static cl_mem make_image_with_properties(const clpi_request *it, cl_int *code)
-{
-  return clpi_target->clCreateImageWithProperties(it->context, it->properties, it->flags,
-                                                  it->format, it->desc, it->host, code);
-}
-
 static cl_mem CL_API_CALL create_image_with_properties(
     cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
     const cl_image_format *format, const cl_image_desc *desc, void *host, cl_int *code)
 {
-  const clpi_request wanted = {
-      context, properties, flags, 0, true, format, desc, host, make_image_with_properties};
+  const clpi_request wanted = {context, properties, flags, 0, true, format, desc, host, make_image};
   return create(&wanted, code);
 }
 
-static cl_mem make_image_2d(const clpi_request *it, cl_int *code)
+/* Drivers before OpenCL 1.2 have these alone. */
+static cl_mem make_old_image(const clpi_request *it, cl_int *code)
 {
-  return clpi_target->clCreateImage2D(it->context, it->flags, it->format, it->desc->image_width,
-                                      it->desc->image_height, it->desc->image_row_pitch, it->host,
-                                      code);
+  const cl_image_desc *desc = it->desc;
+  return desc->image_type == CL_MEM_OBJECT_IMAGE2D
+             ? clpi_target->clCreateImage2D(it->context, it->flags, it->format, desc->image_width,
+                                            desc->image_height, desc->image_row_pitch, it->host,
+                                            code)
+             : clpi_target->clCreateImage3D(it->context, it->flags, it->format, desc->image_width,
+                                            desc->image_height, desc->image_depth,
+                                            desc->image_row_pitch, desc->image_slice_pitch,
+                                            it->host, code);
 }
 
 static cl_mem CL_API_CALL create_image_2d(cl_context context, cl_mem_flags flags,
@@ -136,16 +139,8 @@ static cl_mem CL_API_CALL create_image_2d(cl_context context, cl_mem_flags flags
                               .image_width = width,
                               .image_height = height,
                               .image_row_pitch = row_pitch};
-  const clpi_request wanted = {context, NULL, flags, 0, true, format, &desc, host, make_image_2d};
+  const clpi_request wanted = {context, NULL, flags, 0, true, format, &desc, host, make_old_image};
   return create(&wanted, code);
-}
-
-static cl_mem make_image_3d(const clpi_request *it, cl_int *code)
-{
-  return clpi_target->clCreateImage3D(it->context, it->flags, it->format, it->desc->image_width,
-                                      it->desc->image_height, it->desc->image_depth,
-                                      it->desc->image_row_pitch, it->desc->image_slice_pitch,
-                                      it->host, code);
 }
 
 static cl_mem CL_API_CALL create_image_3d(cl_context context, cl_mem_flags flags,
@@ -159,8 +154,32 @@ static cl_mem CL_API_CALL create_image_3d(cl_context context, cl_mem_flags flags
                               .image_depth = depth,
                               .image_row_pitch = row_pitch,
                               .image_slice_pitch = slice_pitch};
-  const clpi_request wanted = {context, NULL, flags, 0, true, format, &desc, host, make_image_3d};
+  const clpi_request wanted = {context, NULL, flags, 0, true, format, &desc, host, make_old_image};
   return create(&wanted, code);
+}
+
+/* --- functions of extensions --- */
+
+static void *see_extension(const char *name, void *function)
+{
+  static const char *const harmless[] = {"clGet", "clIcd", "clCreateSubDevices", "clRetainDevice",
+                                         "clReleaseDevice"};
+  bool is_harmless = !function || !name;
+  for (size_t i = 0; !is_harmless && i < sizeof(harmless) / sizeof(harmless[0]); i++)
+    is_harmless = strncmp(name, harmless[i], strlen(harmless[i])) == 0;
+  if (!is_harmless)
+    watcher->extension();
+  return function;
+}
+
+void *CL_API_CALL clpi_watch_extension(const char *name)
+{
+  return see_extension(name, clpi_target->clGetExtensionFunctionAddress(name));
+}
+
+static void *CL_API_CALL get_extension_for_platform(cl_platform_id platform, const char *name)
+{
+  return see_extension(name, clpi_target->clGetExtensionFunctionAddressForPlatform(platform, name));
 }
 
 void clpi_watch(const clpi_watcher *given, cl_icd_dispatch *functions)
@@ -176,4 +195,8 @@ void clpi_watch(const clpi_watcher *given, cl_icd_dispatch *functions)
   functions->clCreateImageWithProperties = create_image_with_properties;
   functions->clCreateImage2D = create_image_2d;
   functions->clCreateImage3D = create_image_3d;
+  if (!watcher->extension)
+    return;
+  functions->clGetExtensionFunctionAddress = clpi_watch_extension;
+  functions->clGetExtensionFunctionAddressForPlatform = get_extension_for_platform;
 }

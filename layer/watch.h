@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls that make contexts, queues and memory objects, in one form for both layers. */
+/* The calls that make contexts, queues and memory objects, in one form for all layers. */
 #ifndef CLPOOL_LAYER_WATCH_H
 #define CLPOOL_LAYER_WATCH_H
 
@@ -25,7 +25,13 @@ typedef struct clpi_watcher {
   void (*queue)(cl_context of, cl_command_queue made);
   /* Makes the object. `*code` is CL_SUCCESS before. */
   cl_mem (*memory)(const clpi_request *wanted, cl_int *code);
+  /* The program gets a function that is not seen, and may do anything; NULL: that is nothing to
+   * the layer. */
+  void (*extension)(void);
 } clpi_watcher;
+
+/* clGetExtensionFunctionAddress, which the layer may wrap. */
+void *CL_API_CALL clpi_watch_extension(const char *name);
 
 /* Sets the layer's functions for these calls. Once, before any of them is called. */
 void clpi_watch(const clpi_watcher *watcher, cl_icd_dispatch *functions);
