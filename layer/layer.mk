@@ -3,7 +3,7 @@
 # the objects of the library that they need, and no OpenCL: what they call of it, they are given.
 
 if LAYER
-pkglib_LTLIBRARIES += libclpool-layer.la libclpool-record.la
+pkglib_LTLIBRARIES += libclpool-layer.la libclpool-record.la libclpool-check.la
 endif
 libclpool_record_la_SOURCES = \
 	layer/dispatch.c layer/dispatch.h \
@@ -54,6 +54,26 @@ libclpool_layer_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
 libclpool_layer_la_LIBADD = libclpool-internal.la
 libclpool_layer_la_LDFLAGS = $(libclpool_record_la_LDFLAGS)
 EXTRA_libclpool_layer_la_DEPENDENCIES = layer/layer.map
+
+libclpool_check_la_SOURCES = \
+	layer/check.c \
+	layer/check_call.c layer/check_call.h \
+	layer/check_context.c layer/check_context.h \
+	layer/check_kernel.c \
+	layer/checked.c layer/checked.h \
+	layer/dispatch.c layer/dispatch.h \
+	layer/exact.c layer/exact.h \
+	layer/findings.c layer/findings.h \
+	layer/handles.c layer/handles.h \
+	layer/mem.c layer/mem.h \
+	layer/references.h \
+	layer/stacks.c layer/stacks.h \
+	layer/watch.c layer/watch.h \
+	layer/work.h
+libclpool_check_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+libclpool_check_la_LIBADD = libclpool-internal.la
+libclpool_check_la_LDFLAGS = $(libclpool_record_la_LDFLAGS)
+EXTRA_libclpool_check_la_DEPENDENCIES = layer/layer.map
 
 # The auditor of the dynamic linker. It runs in programs before anything else, with a C library of its
 # own: without the runtimes of sanitizers or coverage, and without threads.

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+/* The layer that checks: contexts, queues and memory as they are made, shared and released. */
+#include "check_call.h"
+#include "core/base/cancel.h"
+#include "dispatch.h"
+#include "exact.h"
+#include "references.h"
+#include "stacks.h"
+#include "work.h"
+
+#include <clpool/bytes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static pid_t process;
+
+/* --- contexts and queues --- */
+
+static void finish(void)
+{
+  if (getpid() == process)
+    clpi_checked_finish();
+}
+
+/* Functions of atexit run in reverse order: those of drivers that have made a context run later. */
+static void add_context(cl_context context)
+{
+  static atomic_flag is_registered = ATOMIC_FLAG_INIT;
+  clpi_layer_is_used();
+  clpi_check_add_context(context);
+  if (!atomic_flag_test_and_set(&is_registered))
+    (void)atexit(finish);
+}
+
+static cl_int CL_API_CALL retain_context(cl_context handle)
+{
+  clpi_check_context *context = clpi_check_find_context(handle);
+  if (context)
+    (void)clpi_references_add(&context->references);
+  return clpi_target->clRetainContext(handle);
+}
+
+static cl_int CL_API_CALL release_context(cl_context handle)
+{
+  clpi_check_context *context = clpi_check_find_context(handle);
+  if (context && clpi_references_drop(&context->references) == 1) {
+    clpi_checked_evict(0);
+    clpi_check_drop_user(context);
+  }
+  return clpi_target->clReleaseContext(handle);
+}
+
+static cl_int CL_API_CALL get_context_info(cl_context handle, cl_context_info what, size_t room,
+                                           void *to, size_t *size_ret)
+{
+  const clpi_check_context *context = clpi_check_find_context(handle);
+  if (context && what == CL_CONTEXT_REFERENCE_COUNT)
+    return clpi_layer_answer_count(context->references, room, to, size_ret);
+  return clpi_target->clGetContextInfo(handle, what, room, to, size_ret);
+}
+
+static cl_int CL_API_CALL retain_queue(cl_command_queue handle)
+{
+  clpi_check_queue *queue = clpi_check_find_queue(handle);
+  if (queue)
+    (void)clpi_references_add(&queue->references);
+  return clpi_target->clRetainCommandQueue(handle);
+}
+
+static cl_int CL_API_CALL release_queue(cl_command_queue handle)
+{
+  clpi_check_queue *queue = clpi_check_find_queue(handle);
+  const size_t references = queue ? clpi_references_drop(&queue->references) : 2;
+  if (references == 1)
+    clpi_check_end_queue(queue);
+  if (references > 0)
+    return clpi_target->clReleaseCommandQueue(handle);
+  clpi_find(CLPI_WRONG_CALL, (clpi_places){.here = clpi_stack_here()},
+            "clReleaseCommandQueue is given a queue that was released");
+  return CL_INVALID_COMMAND_QUEUE;
+}
+
+/* --- memory --- */
+
+/* A buffer with a zone behind it. NULL: it is to be made as the program asks. */
+static cl_mem create_guarded(clpi_check_context *context, const clpi_request *wanted,
+                             size_t zone_bytes)
+{
+  cl_int code;
+  if (wanted->is_image || wanted->properties || !wanted->bytes || !zone_bytes ||
+      wanted->bytes > SIZE_MAX - zone_bytes || (wanted->flags & CL_MEM_USE_HOST_PTR) ||
+      !wanted->host != !(wanted->flags & CL_MEM_COPY_HOST_PTR))
+    return NULL;
+  cl_mem source = wanted->host ? wanted->make(wanted, &code) : NULL;
+  if (wanted->host && !source)
+    return NULL;
+  cl_mem made = clpi_target->clCreateBuffer(context->handle,
+                                            wanted->flags & ~(cl_mem_flags)CL_MEM_COPY_HOST_PTR,
+                                            wanted->bytes + zone_bytes, NULL, &code);
+  const clpi_check_memory memory = {context, made, NULL, wanted->bytes, zone_bytes};
+  if (made && !clpi_checked_fill(&memory, source)) {
+    clpi_check_free(&memory);
+    clpi_checked_evict(0); /* drivers take memory late */
+    made = NULL;
+  }
+  if (source)
+    clpi_target->clReleaseMemObject(source);
+  return made;
+}
+
+static cl_mem create_memory(const clpi_request *wanted, cl_int *code)
+{
+  clpi_check_context *context = clpi_check_find_context(wanted->context);
+  size_t bytes = wanted->bytes, zone_bytes = clpi_checks.guard_bytes;
+  cl_mem made = context ? create_guarded(context, wanted, zone_bytes) : NULL;
+  if (!made) {
+    zone_bytes = 0;
+    made = wanted->make(wanted, code);
+    if (!made && *code == CL_MEM_OBJECT_ALLOCATION_FAILURE) {
+      clpi_checked_evict(0);
+      made = wanted->make(wanted, code);
+    }
+    made = clpi_exact_image(wanted, made, code);
+  }
+  if (!made || !context)
+    return made;
+  if (wanted->is_image)
+    clpi_target->clGetMemObjectInfo(made, CL_MEM_SIZE, sizeof(bytes), &bytes, NULL);
+  clpi_checked *it = clpi_checked_add(context, made, wanted->is_image ? "an image" : "a buffer",
+                                      bytes, zone_bytes);
+  if (it) {
+    it->was_written = wanted->host != NULL;
+    it->mem.is_watched = wanted->flags & CL_MEM_USE_HOST_PTR; /* the program may free that then */
+    it->mem.missing_flags = zone_bytes ? wanted->flags & CL_MEM_COPY_HOST_PTR : 0;
+    if (wanted->flags && it->mem.missing_flags == wanted->flags)
+      it->mem.added_flags = CL_MEM_READ_WRITE; /* PoCL reports it for no flags */
+  }
+  return made;
+}
+
+static cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags,
+                                            cl_buffer_create_type type, const void *region,
+                                            cl_int *code)
+{
+  static const clpi_check_call call = {.name = "clCreateSubBuffer"};
+  const clpi_checked *whole = clpi_check_use(&call, clpi_checked_find(buffer));
+  const cl_buffer_region *at = region;
+  cl_mem part = clpi_exact_sub_buffer(buffer, flags, type, region, code);
+  if (part && whole)
+    clpi_checked_add(whole->context, part, "a sub-buffer", at->size, 0);
+  return part;
+}
+
+static cl_int CL_API_CALL retain_mem(cl_mem handle)
+{
+  static const clpi_check_call call = {.name = "clRetainMemObject"};
+  clpi_checked *it = clpi_check_use(&call, clpi_checked_find(handle));
+  return it ? clpi_mem_retain(&it->mem) : clpi_target->clRetainMemObject(handle);
+}
+
+/* The references of a whole are its parts', too. */
+static cl_int CL_API_CALL release_mem(cl_mem handle)
+{
+  CLPI_UNCANCELLED;
+  clpi_checked *it = clpi_checked_find(handle);
+  if (!it)
+    return clpi_target->clReleaseMemObject(handle);
+  if (it->mem.references == it->mem.parts) {
+    clpi_check_tell(CLPI_WRONG_CALL, "clReleaseMemObject", "releases once too often", it);
+    return CL_INVALID_MEM_OBJECT;
+  }
+  return clpi_checked_drop(it);
+}
+
+static cl_int CL_API_CALL set_destructor(cl_mem handle, void(CL_CALLBACK *notify)(cl_mem, void *),
+                                         void *user_data)
+{
+  for (clpi_mem *it = clpi_mem_find(handle); it; it = it->whole)
+    it->is_watched = true;
+  return clpi_target->clSetMemObjectDestructorCallback(handle, notify, user_data);
+}
+
+/* --- shared virtual memory --- */
+
+static char *allocate_guarded(clpi_check_context *context, cl_svm_mem_flags flags, size_t bytes,
+                              size_t zone_bytes, cl_uint alignment)
+{
+  if (!context || !bytes || !zone_bytes || bytes > SIZE_MAX - zone_bytes)
+    return NULL;
+  char *made = clpi_target->clSVMAlloc(context->handle, flags, bytes + zone_bytes, alignment);
+  const clpi_check_memory memory = {context, NULL, made, bytes, zone_bytes};
+  if (!made || clpi_checked_fill(&memory, NULL))
+    return made;
+  clpi_check_free(&memory);
+  return NULL;
+}
+
+/* The host and kernels may write it in ways that are not seen. */
+static void *CL_API_CALL svm_alloc(cl_context handle, cl_svm_mem_flags flags, size_t bytes,
+                                   cl_uint alignment)
+{
+  clpi_check_context *context = clpi_check_find_context(handle);
+  size_t zone_bytes = clpi_checks.guard_bytes;
+  char *made = allocate_guarded(context, flags, bytes, zone_bytes, alignment);
+  if (!made) {
+    zone_bytes = 0;
+    made = clpi_target->clSVMAlloc(handle, flags, bytes, alignment);
+  }
+  if (!made && context && bytes) {
+    clpi_checked_evict(0);
+    made = clpi_target->clSVMAlloc(handle, flags, bytes, alignment);
+  }
+  clpi_checked *it = context && made
+                         ? clpi_checked_add(context, (cl_mem)made, "a shared virtual memory block",
+                                            bytes, zone_bytes)
+                         : NULL;
+  if (it)
+    it->was_written = true;
+  return made;
+}
+
+static void CL_API_CALL svm_free(cl_context context, void *pointer)
+{
+  clpi_checked *it = clpi_checked_find(pointer);
+  if (!it)
+    clpi_target->clSVMFree(context, pointer);
+  else if (it->mem.references > 0)
+    (void)clpi_checked_drop(it);
+  else
+    clpi_check_tell(CLPI_WRONG_CALL, "clSVMFree", "frees once too often", it);
+}
+
+/* --- events --- */
+
+static cl_event CL_API_CALL create_user_event(cl_context context, cl_int *code)
+{
+  cl_event made = clpi_target->clCreateUserEvent(context, code);
+  clpi_check_user_events += made != NULL;
+  return made;
+}
+
+static cl_int CL_API_CALL set_user_event(cl_event event, cl_int status)
+{
+  cl_int code = clpi_target->clSetUserEventStatus(event, status);
+  clpi_check_user_events -= !code;
+  return code;
+}
+
+typedef struct callback {
+  void(CL_CALLBACK *function)(cl_event, cl_int, void *);
+  void *user_data;
+} callback;
+
+static void CL_CALLBACK call_back(cl_event event, cl_int status, void *user_data)
+{
+  const callback it = *(callback *)user_data;
+  const bool before = clpi_check_is_called_back;
+  free(user_data);
+  clpi_check_is_called_back = true;
+  it.function(event, status, it.user_data);
+  clpi_check_is_called_back = before;
+}
+
+static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int status,
+                                             void(CL_CALLBACK *function)(cl_event, cl_int, void *),
+                                             void *user_data)
+{
+  callback *it = function ? malloc(sizeof(*it)) : NULL;
+  if (!it)
+    return clpi_target->clSetEventCallback(event, status, function, user_data);
+  *it = (callback){function, user_data};
+  cl_int code = clpi_target->clSetEventCallback(event, status, call_back, it);
+  if (code)
+    free(it);
+  return code;
+}
+
+/* --- the layer --- */
+
+static void see_extension(void)
+{
+  clpi_check_sees_all = false;
+}
+
+static cl_icd_dispatch functions = {
+    .clRetainContext = retain_context,
+    .clReleaseContext = release_context,
+    .clGetContextInfo = get_context_info,
+    .clRetainCommandQueue = retain_queue,
+    .clReleaseCommandQueue = release_queue,
+    .clCreateSubBuffer = create_sub_buffer,
+    .clRetainMemObject = retain_mem,
+    .clReleaseMemObject = release_mem,
+    .clGetMemObjectInfo = clpi_exact_info,
+    .clSetMemObjectDestructorCallback = set_destructor,
+    .clSVMAlloc = svm_alloc,
+    .clSVMFree = svm_free,
+    .clCreateUserEvent = create_user_event,
+    .clSetUserEventStatus = set_user_event,
+    .clSetEventCallback = set_event_callback,
+};
+
+/* Leaves the default where the variable is not set. False, after a complaint: it is wrong. */
+static bool read_size(const char *variable, size_t most, size_t *bytes)
+{
+  const char *text = secure_getenv(variable);
+  if (!text || (!clp_bytes_parse(text, 0, bytes) && *bytes <= most))
+    return true;
+  clpi_layer_complain("%s is \"%.40s\", not a size from 0 to %zu: nothing is checked", variable,
+                      text, most);
+  return false;
+}
+
+static bool begin(const cl_icd_dispatch *target)
+{
+  static const clpi_watcher watcher = {add_context, clpi_check_add_queue, create_memory,
+                                       see_extension};
+  clpi_check_settings *to = &clpi_checks;
+  (void)target;
+  *to = (clpi_check_settings){.guard_bytes = 4096, .quarantine_bytes = 64 << 20, .fill = 255};
+  clpi_watch(&watcher, &functions);
+  clpi_work_fill(&functions);
+  clpi_check_fill_kernels(&functions);
+  process = getpid();
+  return clpi_findings_begin() && clpi_stacks_begin() &&
+         read_size("CLPOOL_LAYER_EVERY", SIZE_MAX, &to->every) &&
+         read_size("CLPOOL_LAYER_GUARD", 1 << 30, &to->guard_bytes) &&
+         read_size("CLPOOL_LAYER_QUARANTINE", SIZE_MAX, &to->quarantine_bytes) &&
+         read_size("CLPOOL_LAYER_FILL", 255, &to->fill);
+}
+
+/* The drivers may have ended: from here on none is called. */
+__attribute__((destructor)) static void report(void)
+{
+  if (!clpi_target || getpid() != process)
+    return;
+  if (!secure_getenv("CLPOOL_LAYER_NO_LEAKS"))
+    clpi_checked_find_leaks();
+  clpi_findings_sum_up();
+}
+
+const clpi_layer clpi_this_layer = {"clpool check", &functions, begin};

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "check_call.h"
+
+#include "dispatch.h"
+#include "exact.h"
+#include "references.h"
+#include "stacks.h"
+#include "work.h"
+
+#include <stdio.h>
+
+static _Thread_local const char *running; /* the function that the program has called */
+
+void clpi_check_tell(clpi_finding_kind kind, const char *name, const char *does,
+                     const clpi_checked *it)
+{
+  clpi_find(kind, (clpi_places){clpi_stack_here(), it->released, it->allocated},
+            "%s %s %s of %zu bytes", name, does, it->what, it->mem.bytes);
+}
+
+static clpi_check_call begin_call(const char *name, cl_command_queue handle)
+{
+  clpi_check_queue *queue = clpi_check_find_queue(handle);
+  clpi_check_call call = {.queue = queue, .context = queue ? queue->context : NULL};
+  snprintf(call.name, sizeof(call.name), "%s", name);
+  running = name;
+  if (!queue)
+    clpi_check_sees_all = false;
+  if (queue && queue->references == 0)
+    clpi_find(CLPI_WRONG_CALL, (clpi_places){.here = clpi_stack_here()},
+              "%s is given a queue that was released", name);
+  return call;
+}
+
+static cl_int end_call(const clpi_check_call *call, cl_int code)
+{
+  if (call->queue)
+    call->queue->has_work = true; /* after the call, since others may be waiting for the queue */
+  if (code == CL_MEM_COPY_OVERLAP)
+    clpi_find(CLPI_WRONG_CALL, (clpi_places){.here = clpi_stack_here()},
+              "%s is given ranges that overlap", call->name);
+  if (!code && call->mapped)
+    call->mapped->map_count++;
+  if (!code && call->kernel)
+    clpi_check_after_run(call);
+  if (call->unmapped &&
+      (code ? code == CL_INVALID_VALUE : !clpi_references_drop(&call->unmapped->map_count)))
+    clpi_check_tell(CLPI_WRONG_CALL, call->name, "unmaps what is not mapped:", call->unmapped);
+  return code;
+}
+
+clpi_checked *clpi_check_use(const clpi_check_call *call, clpi_checked *it)
+{
+  if (it && it->mem.references == 0) {
+    clpi_check_tell(CLPI_AFTER_RELEASE, call->name, "uses after its release", it);
+    it->is_filled = false; /* what the call does is told */
+  } else if (it && call->context && call->context != it->context) {
+    clpi_check_tell(CLPI_WRONG_CALL, call->name, "uses in another context", it);
+  }
+  return it;
+}
+
+void clpi_check_write(const clpi_check_call *call, clpi_checked *it)
+{
+  if (clpi_check_use(call, it))
+    clpi_checked_root(it)->was_written = true;
+}
+
+static bool is_unwritten(clpi_checked *it)
+{
+  return it && !clpi_checked_root(it)->was_written && clpi_check_sees_all;
+}
+
+static void read_from(const clpi_check_call *call, clpi_checked *it)
+{
+  if (is_unwritten(clpi_check_use(call, it)))
+    clpi_check_tell(CLPI_UNWRITTEN, call->name, "reads what nothing has written:", it);
+}
+
+static void copy(const clpi_check_call *call, clpi_checked *from, clpi_checked *to)
+{
+  if (is_unwritten(clpi_check_use(call, from)))
+    (void)clpi_check_use(call, to);
+  else
+    clpi_check_write(call, to);
+}
+
+static void map(clpi_check_call *call, clpi_checked *it, cl_map_flags flags)
+{
+  if (flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION))
+    clpi_check_write(call, it);
+  else
+    read_from(call, it);
+  call->mapped = it;
+}
+
+static void unmap(clpi_check_call *call, clpi_checked *it)
+{
+  call->unmapped = clpi_check_use(call, it);
+}
+
+static void write_all(const clpi_check_call *call, const cl_mem *mems, cl_uint count)
+{
+  for (cl_uint i = 0; mems && i < count; i++)
+    clpi_check_write(call, clpi_checked_find(mems[i]));
+}
+
+/* False: one of them was freed before. Where the program frees, there are none. */
+static bool free_svm(const clpi_check_call *call, void *const *pointers, cl_uint count)
+{
+  for (cl_uint i = 0; pointers && i < count; i++) {
+    clpi_checked *it = clpi_checked_find(pointers[i]);
+    if (it && it->mem.references == 0) {
+      clpi_check_tell(CLPI_WRONG_CALL, call->name, "frees once too often", it);
+      return false;
+    }
+    clpi_checked_forget(it);
+  }
+  return true;
+}
+
+/* The driver knows the zone as a part of the buffer. */
+void clpi_mem_see_beyond(const clpi_mem *block)
+{
+  const clpi_checked *it = (const clpi_checked *)block;
+  clpi_check_tell(CLPI_WRONG_CALL, running, "is given a range that ends behind", it);
+}
+
+#define READS(mem)              read_from(&call, clpi_checked_find(mem))
+#define WRITES(mem)             clpi_check_write(&call, clpi_checked_find(mem))
+#define COPIES(from, to)        copy(&call, clpi_checked_find(from), clpi_checked_find(to))
+#define UNMAPS(mem)             unmap(&call, clpi_checked_find(mem))
+#define RUNS(kernel)            clpi_check_run(&call, kernel)
+#define COPIES_SVM(from, to)    copy(&call, clpi_checked_find_svm(from), clpi_checked_find_svm(to))
+#define WRITES_SVM(to)          clpi_check_write(&call, clpi_checked_find_svm(to))
+#define MAPS_SVM(at, flags)     map(&call, clpi_checked_find_svm(at), flags)
+#define UNMAPS_SVM(at)          unmap(&call, clpi_checked_find_svm(at))
+#define WRITES_ALL(mems, count) write_all(&call, mems, count)
+#define FREES_SVM(pointers, count)                                                                 \
+  do                                                                                               \
+    if (!free_svm(&call, pointers, count))                                                         \
+      return CL_INVALID_VALUE;                                                                     \
+  while (0)
+#define DEPENDS(queue) (void)0
+
+#define DEFINE(name, parameters, arguments, uses, move)                                            \
+  static cl_int CL_API_CALL seen_##name parameters                                                 \
+  {                                                                                                \
+    clpi_check_call call = begin_call(#name, queue);                                               \
+    uses;                                                                                          \
+    move;                                                                                          \
+    return end_call(&call, clpi_target->name arguments);                                           \
+  }
+CLPI_WORK(DEFINE)
+#undef DEFINE
+
+#define DEFINE(name, mem, parameters, arguments, move)                                             \
+  static void *CL_API_CALL seen_##name parameters                                                  \
+  {                                                                                                \
+    clpi_check_call call = begin_call(#name, queue);                                               \
+    cl_int result = CL_SUCCESS;                                                                    \
+    map(&call, clpi_checked_find(mem), flags);                                                     \
+    move;                                                                                          \
+    void *host = clpi_target->name arguments;                                                      \
+    end_call(&call, result);                                                                       \
+    if (code)                                                                                      \
+      *code = result;                                                                              \
+    return host;                                                                                   \
+  }
+CLPI_MAPS(DEFINE)
+#undef DEFINE
+
+void clpi_work_fill(cl_icd_dispatch *functions)
+{
+#define SET(name, parameters, arguments, uses, move) functions->name = seen_##name;
+  CLPI_WORK(SET)
+#undef SET
+#define SET(name, mem, parameters, arguments, move) functions->name = seen_##name;
+  CLPI_MAPS(SET)
+#undef SET
+}

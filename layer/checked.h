@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* The program's memory, as the layer that checks knows it. A buffer has a zone behind it, filled
+ * with a byte that shows writes past the end. What the program has released is held back for a
+ * while (quarantine), filled with a byte that shows later writes. Any thread. */
+#ifndef CLPOOL_LAYER_CHECKED_H
+#define CLPOOL_LAYER_CHECKED_H
+
+#include "check_context.h"
+#include "findings.h"
+#include "mem.h"
+
+/* What the environment asks of the layer. */
+typedef struct clpi_check_settings {
+  size_t every;            /* CLPOOL_LAYER_EVERY; 0: zones are compared at releases alone */
+  size_t guard_bytes;      /* CLPOOL_LAYER_GUARD: of a zone */
+  size_t quarantine_bytes; /* CLPOOL_LAYER_QUARANTINE */
+  size_t fill;             /* CLPOOL_LAYER_FILL: the byte that fresh memory contains */
+} clpi_check_settings;
+
+extern clpi_check_settings clpi_checks;
+
+typedef struct clpi_checked {
+  clpi_mem mem; /* first. The handle of shared virtual memory is its pointer */
+  clpi_check_context *context;
+  const char *what;             /* "a buffer" and so on */
+  uint64_t serial;              /* no two have the same */
+  uint32_t allocated, released; /* stacks */
+  bool is_svm, has_zone;        /* a zone: behind mem.bytes, up to mem.block_bytes */
+  atomic_bool was_written;      /* by the program, as far as can be seen */
+  bool was_compared;            /* when it was released, and all work was done */
+  bool is_filled;               /* with the byte of the quarantine */
+  bool is_told;                 /* as leaked */
+  bool had_turn;                /* at the end of the process */
+  atomic_size_t map_count;
+  char kernel[64]; /* the latest that had it since its zone was compared; "": none */
+  bool had_several_kernels;
+  uint64_t enqueue;       /* the number of that kernel's */
+  atomic_size_t enqueues; /* of all kernels that had it */
+  struct clpi_checked *before, *next;
+} clpi_checked;
+
+static inline clpi_checked *clpi_checked_find(cl_mem handle)
+{
+  return (clpi_checked *)clpi_mem_find(handle);
+}
+
+/* Shared virtual memory that the pointer points into; NULL: none is known. */
+clpi_checked *clpi_checked_find_svm(const void *pointer);
+
+/* What it is part of, or itself. */
+static inline clpi_checked *clpi_checked_root(clpi_checked *it)
+{
+  while (it->mem.whole)
+    it = (clpi_checked *)it->mem.whole;
+  return it;
+}
+
+/* Fills new memory, with what `source` has or, if that is NULL, with the byte of fresh memory, and
+ * the zone. False: the driver refuses it. */
+bool clpi_checked_fill(const clpi_check_memory *memory, cl_mem source);
+
+/* Adds what the driver made, with the caller's stack; NULL: no host memory. Parts of other memory
+ * are known to clpi_mem_find already. */
+clpi_checked *clpi_checked_add(clpi_check_context *context, cl_mem handle, const char *what,
+                               size_t bytes, size_t zone_bytes);
+
+/* A kernel is enqueued that has it as an argument. */
+void clpi_checked_note_kernel(clpi_checked *it, const char *kernel, uint64_t enqueue);
+
+/* Compares the zone when all work is done, and sets it again. */
+void clpi_checked_compare(clpi_checked *it, uint32_t here);
+
+/* Drops a reference of the program's, of which there are some. The driver has all but one of those
+ * to a part, and a part has one to its whole. */
+cl_int clpi_checked_drop(clpi_checked *it);
+
+/* Gives back to the driver what has been held longest, while there is more than this. */
+void clpi_checked_evict(size_t bytes);
+
+/* It is freed behind what is queued now; NULL: nothing is known of it. */
+void clpi_checked_forget(clpi_checked *it);
+
+/* Compares all there is, before the process ends. */
+void clpi_checked_finish(void);
+
+/* Tells what was not released. Calls no driver. */
+void clpi_checked_find_leaks(void);
+
+#endif
