@@ -134,10 +134,9 @@ static int run(clpi_arguments *arguments)
   if (!code && file) {
     fprintf(file->stream, "# measured by clpool bench %s\n", clp_version());
     trace_costs_write(&costs, file->stream);
-    code = clpi_output_file_finish(file);
-  } else {
-    clpi_output_file_discard(file);
+    code = clpi_output_file_finish(&file);
   }
+  clpi_output_file_discard(file);
   if (code || (arguments->output && clpi_output_file_is_stdout(arguments->output)))
     return code;
   if (arguments->as_json)

@@ -4,7 +4,18 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
+
+clpi_shown clpi_show(const char *format, ...)
+{
+  clpi_shown shown;
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(shown.text, sizeof(shown.text), format, arguments);
+  va_end(arguments);
+  return shown;
+}
 
 static void write_lines(clpi_json *json, const char *key, const char *const *lines)
 {
@@ -42,15 +53,12 @@ void clpi_write_figures(clpi_json *json, const clpi_figure *figures, size_t coun
 
 clpi_shown clpi_show_figure(const clpi_figure *figure)
 {
-  clpi_shown number;
-  bool is_address = figure->kind == CLPI_ADDRESS;
-  snprintf(number.text, sizeof(number.text), is_address ? "%#" PRIx64 : "%" PRIu64,
-           figure->value.count);
   return figure->kind == CLPI_BYTES     ? clpi_show_bytes(figure->value.count)
          : figure->kind == CLPI_TIME    ? clpi_show_time(figure->value.ratio)
-         : figure->kind == CLPI_RATIO   ? clpi_show_ratio(figure->value.ratio)
+         : figure->kind == CLPI_RATIO   ? clpi_show("%.2f", figure->value.ratio)
          : figure->kind == CLPI_ELAPSED ? clpi_show_elapsed(figure->value.count)
-                                        : number;
+         : figure->kind == CLPI_ADDRESS ? clpi_show("%#" PRIx64, figure->value.count)
+                                        : clpi_show("%" PRIu64, figure->value.count);
 }
 
 double clpi_figure_value(const clpi_figure *figure)
@@ -63,19 +71,15 @@ double clpi_figure_value(const clpi_figure *figure)
 clpi_shown clpi_show_bytes(uint64_t bytes)
 {
   static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  clpi_shown shown;
-  if (bytes < 1024) {
-    snprintf(shown.text, sizeof(shown.text), "%" PRIu64 " bytes", bytes);
-    return shown;
-  }
+  if (bytes < 1024)
+    return clpi_show("%" PRIu64 " bytes", bytes);
   double value = (double)bytes / 1024.0;
   size_t unit = 0;
   while (value >= 1023.995 && unit + 1 < sizeof(units) / sizeof(units[0])) {
     value /= 1024.0;
     unit++;
   }
-  snprintf(shown.text, sizeof(shown.text), "%.2f %s", value, units[unit]);
-  return shown;
+  return clpi_show("%.2f %s", value, units[unit]);
 }
 
 clpi_shown clpi_show_time(double nanoseconds)
@@ -87,16 +91,7 @@ clpi_shown clpi_show_time(double nanoseconds)
     value /= 1000.0;
     unit++;
   }
-  clpi_shown shown;
-  snprintf(shown.text, sizeof(shown.text), "%.3g %s", value, units[unit]);
-  return shown;
-}
-
-clpi_shown clpi_show_ratio(double ratio)
-{
-  clpi_shown shown;
-  snprintf(shown.text, sizeof(shown.text), "%.2f", ratio);
-  return shown;
+  return clpi_show("%.3g %s", value, units[unit]);
 }
 
 clpi_shown clpi_show_grouped(uint64_t count)
@@ -116,31 +111,24 @@ clpi_shown clpi_show_grouped(uint64_t count)
 
 clpi_shown clpi_show_elapsed(uint64_t nanoseconds)
 {
-  clpi_shown shown;
   uint64_t seconds = nanoseconds / 1000000000u;
   if (seconds < 60)
     return nanoseconds ? clpi_show_time((double)nanoseconds) : (clpi_shown){"0 s"};
   bool has_hours = seconds >= 3600;
-  snprintf(shown.text, sizeof(shown.text), "%" PRIu64 " %s %" PRIu64 " %s",
-           has_hours ? seconds / 3600 : seconds / 60, has_hours ? "h" : "min",
-           has_hours ? seconds / 60 % 60 : seconds % 60, has_hours ? "min" : "s");
-  return shown;
+  return clpi_show("%" PRIu64 " %s %" PRIu64 " %s", has_hours ? seconds / 3600 : seconds / 60,
+                   has_hours ? "h" : "min", has_hours ? seconds / 60 % 60 : seconds % 60,
+                   has_hours ? "min" : "s");
 }
 
 clpi_shown clpi_show_part(uint64_t part, uint64_t whole)
 {
-  clpi_shown shown;
   if (part == 0 || part == whole)
     return part ? (clpi_shown){"100 %"} : (clpi_shown){"0 %"};
   double per_cent = (double)part / (double)whole * 100.0;
-  snprintf(shown.text, sizeof(shown.text), "%.1f %%", fmax(fmin(per_cent, 99.9), 0.1));
-  return shown;
+  return clpi_show("%.1f %%", fmax(fmin(per_cent, 99.9), 0.1));
 }
 
 clpi_shown clpi_show_number_of(uint64_t count, const char *noun)
 {
-  clpi_shown shown;
-  snprintf(shown.text, sizeof(shown.text), "%.28s %.16s%s", clpi_show_grouped(count).text, noun,
-           count == 1 ? "" : "s");
-  return shown;
+  return clpi_show("%s %s%s", clpi_show_grouped(count).text, noun, count == 1 ? "" : "s");
 }

@@ -9,10 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A quantity as text, by value. */
+/* A text that is shown, by value. */
 typedef struct clpi_shown {
-  char text[48];
+  char text[512];
 } clpi_shown;
+
+clpi_shown clpi_show(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 typedef enum clpi_figure_kind {
   CLPI_COUNT,
@@ -54,7 +56,6 @@ double clpi_figure_value(const clpi_figure *figure);
 
 clpi_shown clpi_show_bytes(uint64_t bytes);               /* "512 bytes", "1.50 MiB" */
 clpi_shown clpi_show_time(double nanoseconds);            /* "105 ns", "1.52 us" */
-clpi_shown clpi_show_ratio(double ratio);                 /* "3.00" */
 clpi_shown clpi_show_grouped(uint64_t count);             /* "17,321" */
 clpi_shown clpi_show_elapsed(uint64_t nanoseconds);       /* "412 ms", "1.34 s", "12 min 5 s" */
 clpi_shown clpi_show_part(uint64_t part, uint64_t whole); /* "85.7 %", 100 % only for all, 0 % only

@@ -18,8 +18,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char unused_variable[] = "CLPOOL_LAYER_UNUSED";
-
 void clpi_layers_set_variable(const char *variable, const char *value)
 {
   if (setenv(variable, value, 1))
@@ -93,10 +91,10 @@ static void set_loader(const char *library)
   put_before("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=4096");
 }
 
-int clpi_layers_set(const char *file, const char *does)
+int clpi_layers_set(const char *file)
 {
   if (!CLPI_HAS_LAYER)
-    return clpi_misuse("this clpool was built without the layer that %s", does);
+    return clpi_misuse("this clpool was built without layers of OpenCL's loader");
   char installed[PATH_MAX], path[PATH_MAX];
   snprintf(installed, sizeof(installed), "%s/%s", CLPI_LAYER_FOLDER, file);
   const char *named = secure_getenv("CLPOOL_LAYER_LIBRARY");
@@ -207,7 +205,7 @@ static void set_unused(char path[PATH_MAX])
   int file = mkstemp(path);
   if (file >= 0) {
     close(file);
-    clpi_layers_set_variable(unused_variable, path);
+    clpi_layers_set_variable("CLPOOL_LAYER_UNUSED", path);
     return;
   }
   clpi_complain("cannot create a temporary file in %s (TMPDIR), to see whether OpenCL is used: %s",
@@ -231,11 +229,16 @@ static void tell_why_unused(const char *program, const char *loss)
                   program, loss, loader, access(loader, F_OK) ? "is missing" : "has no layers");
 }
 
-int clpi_layers_run(char **program, const char *loss)
+int clpi_layers_run(char **program, const char *loss, int error_exit)
 {
-  const char *outer = secure_getenv(unused_variable); /* of a clpool that runs this one */
-  char unused[PATH_MAX];
+  const char *outer = secure_getenv("CLPOOL_LAYER_UNUSED"); /* of a clpool that runs this one */
+  char unused[PATH_MAX], errors[PATH_MAX + 8];
   set_unused(unused);
+  snprintf(errors, sizeof(errors), "%s-errors", unused);
+  if (error_exit > 0 && !*unused)
+    return CLPI_EXIT_FAILED; /* errors would not be seen */
+  if (error_exit > 0)
+    clpi_layers_set_variable("CLPOOL_LAYER_ERRORS", errors);
   int status, code = run_child(program, &status);
   struct stat found;
   bool is_used = stat(unused, &found) != 0;
@@ -246,5 +249,7 @@ int clpi_layers_run(char **program, const char *loss)
   else if (!code && !is_used)
     tell_why_unused(program[0], loss);
   (void)unlink(unused);
-  return code ? code : end_likewise(status);
+  bool has_errors = error_exit > 0 && unlink(errors) == 0;
+  code = code ? code : end_likewise(status);
+  return code || !has_errors ? code : error_exit;
 }

@@ -11,8 +11,9 @@
 #include <unistd.h>
 
 const clpi_command *const clpi_commands[] = {
-    &clpi_info_command, &clpi_record_command, &clpi_run_command,    &clpi_replay_command,
-    &clpi_tune_command, &clpi_bench_command,  &clpi_report_command, NULL,
+    &clpi_info_command,  &clpi_record_command, &clpi_run_command,
+    &clpi_check_command, &clpi_replay_command, &clpi_tune_command,
+    &clpi_bench_command, &clpi_report_command, NULL,
 };
 
 const clpi_command *clpi_find_command(const char *name)

@@ -18,8 +18,8 @@
 #include <sys/param.h>
 
 enum {
-  ALL = CLPI_INFO | CLPI_RECORD | CLPI_RUN | CLPI_REPLAY | CLPI_TUNE | CLPI_REPORT | CLPI_BENCH,
-  JSON = ALL & ~(CLPI_RECORD | CLPI_RUN),
+  JSON = CLPI_INFO | CLPI_REPLAY | CLPI_TUNE | CLPI_REPORT | CLPI_BENCH,
+  ALL = JSON | CLPI_RECORD | CLPI_RUN | CLPI_CHECK,
   READERS = CLPI_REPLAY | CLPI_TUNE | CLPI_REPORT,
   BITS = CLP_MAX_LEADING_BITS,
   MOST_PASSES = 1000000,
@@ -35,7 +35,7 @@ const clpi_option clpi_options[] = {
     {"output", 'o', "FILE", CLPI_RECORD, CLPI_PATH, FIELD(output),
      .help = "write the trace to FILE, which is created or overwritten. %p in" NEXT
              "its name becomes the process ID: each process gets its own file"},
-    {"stacks", 0, NULL, CLPI_RECORD, CLPI_FLAG, FIELD(has_stacks),
+    {"stacks", 0, NULL, CLPI_RECORD, CLPI_FLAG, FIELD(layer_flag),
      .help = "also record the C and Python call stack of each allocation, for" NEXT
              "clpool report; this takes up to 6 us per allocation",
      .variable = "CLPOOL_LAYER_STACKS"},
@@ -81,14 +81,37 @@ const clpi_option clpi_options[] = {
      .help = "the most memory that each pool (clpool run: each context) may take," NEXT
              "such as 512M, 1.5GiB, or 40% of a real device's memory; 0: no" NEXT "limit",
      .needs_pool = true, .variable = "CLPOOL_LAYER_LIMIT"},
-    {"hold", 0, "BYTES", CLPI_RUN, CLPI_SIZE, FIELD(hold),
+    {"hold", 0, "BYTES", CLPI_RUN, CLPI_SIZE, FIELD(layer_size),
      .help = "the most memory that each context holds. By default, memory in use" NEXT
              "and held is at most 1.25 times the peak in use, plus 16 MiB",
      .variable = "CLPOOL_LAYER_HOLD"},
-    {"report", 0, NULL, CLPI_RUN, CLPI_FLAG, FIELD(has_report),
+    {"report", 0, NULL, CLPI_RUN, CLPI_FLAG, FIELD(layer_flag),
      .help = "print to standard error, at the end, what was pooled and why other" NEXT
              "buffers and images were not",
      .variable = "CLPOOL_LAYER_REPORT"},
+    {"every", 0, "N", CLPI_CHECK, CLPI_NUMBER, FIELD(layer_number),
+     .help = "also look for writes past the end of a buffer after every Nth" NEXT
+             "kernel that has it, which names the kernel; this waits for it",
+     .least = 1, .most = UINT_MAX, .variable = "CLPOOL_LAYER_EVERY"},
+    {"guard", 0, "BYTES", CLPI_CHECK, CLPI_SIZE, FIELD(layer_size),
+     .help = "the size of the zone behind each buffer; 4K by default", .most = 1 << 30,
+     .variable = "CLPOOL_LAYER_GUARD"},
+    {"quarantine", 0, "BYTES", CLPI_CHECK, CLPI_SIZE, FIELD(layer_size),
+     .help = "how much released memory is kept, to see later writes; 64M by" NEXT "default",
+     .most = SIZE_MAX, .variable = "CLPOOL_LAYER_QUARANTINE"},
+    {"fill", 0, "BYTE", CLPI_CHECK, CLPI_NUMBER, FIELD(layer_number),
+     .help = "what new buffers contain, 0 to 255; by default 255, with which" NEXT "floats are NaN",
+     .most = UCHAR_MAX, .variable = "CLPOOL_LAYER_FILL"},
+    {"no-leaks", 0, NULL, CLPI_CHECK, CLPI_FLAG, FIELD(layer_flag),
+     .help = "do not report memory that the program never releases",
+     .variable = "CLPOOL_LAYER_NO_LEAKS"},
+    {"suppressions", 0, "FILE", CLPI_CHECK, CLPI_PATH, FIELD(suppressions),
+     .help = "leave out errors whose stack has a function of FILE, a pattern a" NEXT "line"},
+    {"error-exit", 0, "N", CLPI_CHECK, CLPI_NUMBER, FIELD(error_exit),
+     .help = "the exit code if there are errors and the program's is 0; 66 by" NEXT "default",
+     .most = UCHAR_MAX},
+    {"json", 0, "FILE", CLPI_CHECK, CLPI_PATH, FIELD(output),
+     .help = "also write each error to FILE, as a line of JSON"},
     {"no-pool", 0, NULL, CLPI_REPLAY, CLPI_FLAG, FIELD(is_bare),
      .help = "use no pool: call the allocator directly"},
     {"compare", 0, NULL, CLPI_REPLAY, CLPI_FLAG, FIELD(compares),
@@ -160,9 +183,12 @@ static int read_size(const clpi_option *option, const char *text, const char **s
   size_t bytes;
   clp_status status = clp_bytes_parse(text, 0, &bytes);
   *size = text;
-  return status && status != CLP_NOT_SUPPORTED
-             ? clpi_misuse("--%s: %s", option->name, clp_last_error()->message)
-             : CLPI_EXIT_SUCCESS;
+  if (status == CLP_NOT_SUPPORTED ? option->most > 0 : status != CLP_SUCCESS)
+    return clpi_misuse("--%s: %s", option->name, clp_last_error()->message);
+  if (!status && option->most > 0 && bytes > option->most)
+    return clpi_misuse("--%s: expected at most %zu bytes, found \"%s\"", option->name, option->most,
+                       text);
+  return CLPI_EXIT_SUCCESS;
 }
 
 static int read_number(const clpi_option *option, const char *text, unsigned *number)
@@ -172,7 +198,7 @@ static int read_number(const clpi_option *option, const char *text, unsigned *nu
   *number = (unsigned)value;
   if (is_number && value >= option->least && value <= option->most)
     return CLPI_EXIT_SUCCESS;
-  return clpi_misuse("--%s: expected a number from %u to %u, found \"%s\"", option->name,
+  return clpi_misuse("--%s: expected a number from %zu to %zu, found \"%s\"", option->name,
                      option->least, option->most, text);
 }
 
@@ -354,7 +380,8 @@ int clpi_read_arguments(const clpi_command *command, int argc, char **argv,
                                                          : CLPI_ALLOCATOR_CL_IMMEDIATE,
                                 .replay = TRACE_REPLAY_OPTIONS_INIT,
                                 .cost = "nvidia-h200",
-                                .most_ns = 500};
+                                .most_ns = 500,
+                                .error_exit = command->bit == CLPI_CHECK ? 66 : 0};
   arguments->replay.passes = 1;
   int code = read_options(command, argc, argv, arguments);
   if (code || arguments->wants_help)
@@ -394,15 +421,11 @@ void clpi_print_help(const clpi_command *command)
     print_option(option);
     names_allocators |= option->kind == CLPI_ALLOCATOR;
   }
-  if (names_allocators) {
-    fputs("NAME is one of", stdout);
-    const char *before = " ";
-    for (clpi_allocator_kind i = 0; i < CLPI_ALLOCATOR_KINDS; i++)
-      if (clpi_takes_allocator(command, i)) {
-        printf("%s%s", before, clpi_allocators[i].name);
-        before = ", ";
-      }
-    puts(".");
-  }
-  printf("\nExamples:\n%s", command->examples);
+  const char *before = "NAME is one of ";
+  for (clpi_allocator_kind i = 0; names_allocators && i < CLPI_ALLOCATOR_KINDS; i++)
+    if (clpi_takes_allocator(command, i)) {
+      printf("%s%s", before, clpi_allocators[i].name);
+      before = ", ";
+    }
+  printf("%s\nExamples:\n%s", names_allocators ? ".\n" : "", command->examples);
 }

@@ -12,7 +12,7 @@
 
 /* The options and operands of a command. Texts are those of argv. */
 typedef struct clpi_arguments {
-  char **traces;      /* paths, "-" for standard input; for run and record */
+  char **traces;      /* paths, "-" for standard input; for run, record and check */
   size_t trace_count; /* the program and its arguments */
   bool wants_help;    /* the rest does not matter then */
   bool as_json;
@@ -24,13 +24,18 @@ typedef struct clpi_arguments {
   bool is_lenient;             /* frees of pointers that are not live are left out */
   bool is_bare;                /* --no-pool */
   bool compares;               /* with a pool, then without */
-  const char *limit, *hold;    /* bytes or per cent; NULL: not given */
+  const char *limit;           /* bytes or per cent; NULL: not given */
 
   const char *cost;              /* of tune */
   unsigned most_ns;              /* of tune: how much slower than the fastest an operation may be */
   const char *output;            /* the file for the trace, page, plot or costs; NULL: none */
   const char *folded, *perfetto; /* likewise */
-  bool has_stacks, has_report;
+  const char *suppressions;      /* of check; NULL: not given */
+  unsigned error_exit;           /* of check: the code where errors are found; else 0 */
+
+  bool layer_flag; /* what only a layer reads, which has it in a variable */
+  unsigned layer_number;
+  const char *layer_size;
 } clpi_arguments;
 
 typedef enum clpi_option_kind {
@@ -39,7 +44,7 @@ typedef enum clpi_option_kind {
   CLPI_PATH,   /* a file, which the command itself handles */
   CLPI_OUTPUT, /* a file, or "-"; two outputs must differ */
   CLPI_NUMBER,
-  CLPI_SIZE, /* bytes, or a part of the device's memory */
+  CLPI_SIZE, /* bytes; without a `most`, they may be a part of the device's memory */
   CLPI_SCALE,
   CLPI_ARENA, /* a slack may follow */
   CLPI_ALLOCATOR,
@@ -54,7 +59,7 @@ typedef struct clpi_option {
   clpi_option_kind kind;
   size_t field; /* the offset in clpi_arguments */
   const char *help;
-  unsigned least, most; /* for a number */
+  size_t least, most;   /* for a number; the most of a size, 0: any */
   bool needs_pool;      /* it excludes --no-pool */
   const char *variable; /* of a layer: set for programs to the value, a flag to 1 */
 } clpi_option;

@@ -125,9 +125,13 @@ int clpi_output_file_create(const char *path, clpi_output_file **out)
   return CLPI_EXIT_SUCCESS;
 }
 
-int clpi_output_file_finish(clpi_output_file *file)
+int clpi_output_file_finish(clpi_output_file **out)
 {
   int code = 0, closed = 0;
+  clpi_output_file *file = *out;
+  *out = NULL;
+  if (!file)
+    return CLPI_EXIT_SUCCESS;
   (void)fflush(file->stream); /* what fails is told when it is closed */
   if (file->target[0] && !file->temporary[0] && take_name(file, fileno(file->stream)) < 0)
     code = errno;

@@ -27,8 +27,9 @@ bool clpi_output_file_is_same(const char *one, const char *other);
 bool clpi_output_file_is_stdout(const char *path);
 
 /* Ends the writing: the file replaces an earlier one. If something could not be written, nothing of
- * it stays. Returns an exit code, with a message if it is not 0. */
-int clpi_output_file_finish(clpi_output_file *file);
+ * it stays. `*out` becomes NULL; if it is NULL, does nothing. Returns an exit code, with a message
+ * if it is not 0. */
+int clpi_output_file_finish(clpi_output_file **out);
 
 /* Ends the writing and removes the file. NULL is a no-op. */
 void clpi_output_file_discard(clpi_output_file *file);

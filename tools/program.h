@@ -24,7 +24,8 @@ enum {
   CLPI_REPLAY = 1 << 3,
   CLPI_TUNE = 1 << 4,
   CLPI_BENCH = 1 << 5,
-  CLPI_REPORT = 1 << 6
+  CLPI_REPORT = 1 << 6,
+  CLPI_CHECK = 1 << 7
 };
 
 /* The operands of a command. */
@@ -48,6 +49,7 @@ typedef struct clpi_command {
 } clpi_command;
 
 extern const clpi_command clpi_bench_command;
+extern const clpi_command clpi_check_command;
 extern const clpi_command clpi_info_command;
 extern const clpi_command clpi_record_command;
 extern const clpi_command clpi_run_command;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* clpool record and clpool run: a program under the layer that records, or the one that pools. */
+/* clpool record, run and check: a program under the layer that records, pools or checks. */
 #include "layers.h"
 #include "options.h"
 
@@ -21,10 +21,12 @@ static int cannot_record(const char *output, const char *reason)
 /* Gives the layer the path of the file. Its name is left as it is: only the layer's %p are ids, so
  * that a link's target may have one. The layer would take one in the folder's name for an id, too.
  * Of a file for each process, only the folder can be looked at. */
-static int set_path(const char *output)
+static int set_path(const char *variable, const char *output)
 {
   char folder[PATH_MAX], path[PATH_MAX];
   const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output;
+  if (strcmp(output, "-") == 0)
+    return cannot_record(output, "standard output is the program's; name a file");
   snprintf(path, sizeof(path), "%.*s.", (int)(name - output), output);
   if (!realpath(path, folder))
     return cannot_record(output, strerror(errno));
@@ -34,7 +36,7 @@ static int set_path(const char *output)
     return cannot_record(output, strerror(ENAMETOOLONG));
   if (strstr(name, "%p") && access(folder, W_OK | X_OK))
     return cannot_record(output, strerror(errno));
-  clpi_layers_set_variable("CLPOOL_LAYER_TRACE", path);
+  clpi_layers_set_variable(variable, path);
   return CLPI_EXIT_SUCCESS;
 }
 
@@ -53,24 +55,29 @@ static int open_output(const char *output, int *file)
   return CLPI_EXIT_SUCCESS;
 }
 
-static int record(clpi_arguments *arguments)
+/* `variable` is that of the output's path. */
+static int run_under(const char *layer, const char *variable, const clpi_arguments *arguments,
+                     const char *loss)
 {
   const char *output = arguments->output;
   int file = -1; /* open until the program has ended, so that the reader of a pipe sees one end */
-  if (!output)
-    return clpi_misuse("name a file for the trace: -o FILE (see clpool record --help)");
-  if (strcmp(output, "-") == 0)
-    return cannot_record(output, "standard output is the program's; name a file");
-  int code = set_path(output);
+  int code = output ? set_path(variable, output) : CLPI_EXIT_SUCCESS;
   if (!code)
-    code = clpi_layers_set("libclpool-record.so", "records");
-  if (!code && !strstr(output, "%p"))
+    code = clpi_layers_set(layer);
+  if (!code && output && !strstr(output, "%p"))
     code = open_output(output, &file);
   if (!code)
-    code = clpi_layers_run(arguments->traces, "nothing was recorded");
+    code = clpi_layers_run(arguments->traces, loss, (int)arguments->error_exit);
   if (file >= 0)
     close(file);
   return code;
+}
+
+static int record(clpi_arguments *arguments)
+{
+  if (!arguments->output)
+    return clpi_misuse("name a file for the trace: -o FILE (see clpool record --help)");
+  return run_under("libclpool-record.so", "CLPOOL_LAYER_TRACE", arguments, "nothing was recorded");
 }
 
 const clpi_command clpi_record_command = {
@@ -91,8 +98,7 @@ const clpi_command clpi_record_command = {
 
 static int run(clpi_arguments *arguments)
 {
-  int code = clpi_layers_set("libclpool-layer.so", "pools");
-  return code ? code : clpi_layers_run(arguments->traces, "nothing was pooled");
+  return run_under("libclpool-layer.so", NULL, arguments, "nothing was pooled");
 }
 
 const clpi_command clpi_run_command = {
@@ -105,4 +111,40 @@ const clpi_command clpi_run_command = {
              "exit code is the program's.\n",
     .examples = "  clpool run --report ./program --size 512\n",
     .run = run,
+};
+
+/* The program may change its working directory. */
+static int set_suppressions(const char *path)
+{
+  char whole[PATH_MAX];
+  FILE *file = realpath(path, whole) ? fopen(whole, "re") : NULL;
+  if (!file || (getc(file) == EOF && ferror(file))) /* a folder can be opened */
+    return clpi_misuse("cannot read the suppressions, %s: %s", path, strerror(errno));
+  fclose(file);
+  clpi_layers_set_variable("CLPOOL_LAYER_SUPPRESSIONS", whole);
+  return CLPI_EXIT_SUCCESS;
+}
+
+static int check(clpi_arguments *arguments)
+{
+  if (arguments->output && strstr(arguments->output, "%p"))
+    return cannot_record(arguments->output, "its name contains %p");
+  int code = arguments->suppressions ? set_suppressions(arguments->suppressions) : 0;
+  return code ? code
+              : run_under("libclpool-check.so", "CLPOOL_LAYER_JSON", arguments,
+                          "nothing was checked");
+}
+
+const clpi_command clpi_check_command = {
+    .bit = CLPI_CHECK,
+    .name = "check",
+    .operands = CLPI_PROGRAM,
+    .summary = "run an OpenCL program and report its memory errors",
+    .usage = "[OPTION]... PROGRAM [ARGUMENT]...",
+    .about = "Runs an OpenCL program as it is and reports writes past the end of buffers, uses of\n"
+             "released ones, reads of what nothing wrote, leaks and wrong calls. The exit code is\n"
+             "the program's, or 66 if there are errors and it would be 0.\n",
+    .examples = "  clpool check ./program --size 512\n"
+                "  clpool check --every=1 --no-leaks python3 program.py\n",
+    .run = check,
 };

@@ -119,16 +119,12 @@ void clpi_print_replay(const clpi_replay_report *report)
 
 /* --- JSON --- */
 
-static void write_figures(clpi_json *json, const trace_replay_result *result, uint64_t reserved)
+void clpi_write_replay_figures(clpi_json *json, const trace_replay_result *result,
+                               uint64_t reserved)
 {
   clpi_figure figures[FIGURES];
   list_figures(result, false, reserved, figures);
   clpi_write_figures(json, figures, FIGURES);
-}
-
-void clpi_write_replay_figures(clpi_json *json, const trace_replay_result *result)
-{
-  write_figures(json, result, 0);
 }
 
 static void write_result(clpi_json *json, const char *key, const clpi_replay_report *report,
@@ -149,7 +145,7 @@ static void write_result(clpi_json *json, const char *key, const clpi_replay_rep
   if (replay->on_arena)
     clpi_json_number(json, "slack", replay->arena_options.slack);
   clpi_json_unsigned(json, "passes", replay->passes);
-  write_figures(json, result, report->peak_reserved_bytes);
+  clpi_write_replay_figures(json, result, report->peak_reserved_bytes);
   clpi_json_end(json, '}');
 }
 

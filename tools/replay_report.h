@@ -18,7 +18,9 @@ typedef struct clpi_replay_report {
 void clpi_print_replay(const clpi_replay_report *report);
 void clpi_print_replay_json(const clpi_replay_report *report);
 
-/* Writes the figures of a replay as members of the current object. */
-void clpi_write_replay_figures(clpi_json *json, const trace_replay_result *result);
+/* Writes the figures of a replay as members of the current object. `reserved` is the peak of the
+ * driver's memory pool, as above. */
+void clpi_write_replay_figures(clpi_json *json, const trace_replay_result *result,
+                               uint64_t reserved);
 
 #endif

@@ -28,16 +28,13 @@ static clp_status survey(const clpi_report *report, trace_reader *reader)
 
 static clp_status write_file(size_t which, FILE *file, const clpi_report *report)
 {
-  switch (which) {
-  case PAGE:
+  if (which == PAGE)
     return clpi_report_write_page(file, report);
-  case PERFETTO:
+  if (which == PERFETTO)
     clpi_report_write_perfetto(file, report);
-    return CLP_SUCCESS;
-  default: /* what cannot be written is told when the file ends */
+  else /* what cannot be written is told when the file ends */
     (void)clpi_line_report_write_folded(&report->survey->stacks.report, file);
-    return CLP_SUCCESS;
-  }
+  return CLP_SUCCESS;
 }
 
 /* `files` are NULL where there is none, or when they are finished. */
@@ -53,8 +50,7 @@ static int write_outputs(const clpi_report *report, clpi_output_file **files)
     clp_status status = write_file(i, files[i]->stream, report);
     if (status)
       return clpi_failed(status);
-    int code = clpi_output_file_finish(files[i]);
-    files[i] = NULL;
+    int code = clpi_output_file_finish(&files[i]);
     if (code)
       return code;
   }

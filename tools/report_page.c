@@ -143,7 +143,7 @@ static clp_status write_verdict(FILE *file, const clpi_report *report)
   fprintf(
       file,
       " <b>%s</b> for that, <b>%s times</b> as much. <b>%s</b> of %s needed no call to the device.",
-      clpi_show_bytes(result->peak_device_bytes).text, clpi_show_ratio(result->footprint).text,
+      clpi_show_bytes(result->peak_device_bytes).text, clpi_show("%.2f", result->footprint).text,
       clpi_show_part(result->hits, result->allocations).text,
       clpi_show_number_of(result->allocations, "allocation").text);
   if (result->frees < result->allocations)

@@ -361,13 +361,12 @@ void clpi_report_write_tables(FILE *file, const clpi_report *report)
 
 static clpi_shown exactly(const clpi_figure *figure)
 {
-  clpi_shown shown;
   if (figure->kind == CLPI_SWITCH)
     return figure->value.count ? (clpi_shown){"yes"} : (clpi_shown){"no"};
   if (figure->kind != CLPI_RATIO)
     return clpi_show_grouped(figure->value.count);
-  snprintf(shown.text, sizeof(shown.text), "%.10g", figure->value.ratio);
-  return isnan(figure->value.ratio) ? (clpi_shown){"none"} : shown;
+  return isnan(figure->value.ratio) ? (clpi_shown){"none"}
+                                    : clpi_show("%.10g", figure->value.ratio);
 }
 
 static void write_figure(FILE *file, const clpi_figure *figure)

@@ -132,7 +132,6 @@ static void recommend(clpi_tune_report *report)
 
 static int report(clpi_tune_report *report, clpi_output_file **plot)
 {
-  int code = CLPI_EXIT_SUCCESS;
   if (report->allocations == 0)
     return clpi_complain("the traces have no allocations, so there is nothing to tune");
   recommend(report);
@@ -140,13 +139,8 @@ static int report(clpi_tune_report *report, clpi_output_file **plot)
     clpi_tune_report_json(report);
   else
     clpi_tune_report_print(stdout, report);
-  if (*plot)
-    code = clpi_tune_report_plot(report, (*plot)->stream);
-  if (code || !*plot)
-    return code;
-  code = clpi_output_file_finish(*plot);
-  *plot = NULL;
-  return code;
+  int code = *plot ? clpi_tune_report_plot(report, (*plot)->stream) : CLPI_EXIT_SUCCESS;
+  return code ? code : clpi_output_file_finish(plot);
 }
 
 static int tune(tuning *all)

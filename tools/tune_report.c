@@ -9,109 +9,95 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A text, by value. */
-typedef struct words {
-  char text[512];
-} words;
-
-static words say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static words say(const char *format, ...)
-{
-  words made;
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(made.text, sizeof(made.text), format, arguments);
-  va_end(arguments);
-  return made;
-}
-
 /* --- what is recommended --- */
 
-static words reason(const clpi_tune_report *report)
+static clpi_shown reason(const clpi_tune_report *report)
 {
   if (report->best)
-    return say("the least memory within %u ns per operation of the fastest",
-               report->arguments->most_ns);
+    return clpi_show("the least memory within %u ns per operation of the fastest",
+                     report->arguments->most_ns);
   if (report->allocations < CLPI_TUNE_ENOUGH)
-    return say("%" PRIu64 " allocation%s too few to tell settings apart: record %d or more",
-               report->allocations, report->allocations > 1 ? "s are" : " is", CLPI_TUNE_ENOUGH);
-  return say("every setting runs out of memory: try a larger --limit");
+    return clpi_show("%" PRIu64 " allocation%s too few to tell settings apart: record %d or more",
+                     report->allocations, report->allocations > 1 ? "s are" : " is",
+                     CLPI_TUNE_ENOUGH);
+  return clpi_show("every setting runs out of memory: try a larger --limit");
 }
 
 enum { MOST_NOTES = 3 };
 
-static size_t list_notes(const clpi_tune_report *report, words notes[MOST_NOTES])
+static size_t list_notes(const clpi_tune_report *report, clpi_shown notes[MOST_NOTES])
 {
   const trace_tune_outcome *best = report->best;
   const uint64_t failed = report->outcomes[0].result.recorded_failures;
   size_t count = 0;
   if (best && best->pass_ns[0] > 2 * best->pass_ns[1])
-    notes[count++] = say("%.0f %% of the first pass's time is warm-up",
-                         floor(100 * (1 - best->pass_ns[1] / best->pass_ns[0])));
+    notes[count++] = clpi_show("%.0f %% of the first pass's time is warm-up",
+                               floor(100 * (1 - best->pass_ns[1] / best->pass_ns[0])));
   if (report->end_active_bytes > report->peak_active_bytes / 10)
-    notes[count++] = say("%s are never freed", clpi_show_bytes(report->end_active_bytes).text);
+    notes[count++] =
+        clpi_show("%s are never freed", clpi_show_bytes(report->end_active_bytes).text);
   if (failed > 0)
-    notes[count++] = say("%" PRIu64 " allocation%s failed in the recorded run and %s skipped",
-                         failed, failed > 1 ? "s" : "", failed > 1 ? "were" : "was");
+    notes[count++] = clpi_show("%" PRIu64 " allocation%s failed in the recorded run and %s skipped",
+                               failed, failed > 1 ? "s" : "", failed > 1 ? "were" : "was");
   return count;
 }
 
 /* --- how to have it --- */
 
-static words in_c(const clpi_tune_report *report)
+static clpi_shown in_c(const clpi_tune_report *report)
 {
   const trace_tune_setting *setting = &report->best->setting;
-  words arena = {""};
+  clpi_shown arena = {""};
   if (setting->on_arena)
-    arena = say("clp_arena_options arena_options = CLP_ARENA_OPTIONS_INIT;\n"
-                "arena_options.slack = %g;\n"
-                "/* NVIDIA's OpenCL: set one_thread if one thread enqueues all work. */\n"
-                "clp_allocator *arena = NULL;\n"
-                "clp_arena_allocator_create(allocator, &arena_options, &arena);\n",
-                setting->slack);
+    arena = clpi_show("clp_arena_options arena_options = CLP_ARENA_OPTIONS_INIT;\n"
+                      "arena_options.slack = %g;\n"
+                      "/* NVIDIA's OpenCL: set one_thread if one thread enqueues all work. */\n"
+                      "clp_allocator *arena = NULL;\n"
+                      "clp_arena_allocator_create(allocator, &arena_options, &arena);\n",
+                      setting->slack);
   if (setting->any_bits)
-    return say("%sclp_pool *pool = NULL;\nclp_pool_create(arena, NULL, &pool);\n", arena.text);
-  return say("%sclp_pool_options options = CLP_POOL_OPTIONS_INIT;\n"
-             "options.leading_bits_in_bin_id = %u;\n"
-             "%s"
-             "clp_pool *pool = NULL;\n"
-             "clp_pool_create(%s, &options, &pool);\n",
-             arena.text, setting->leading_bits, setting->on_arena ? "" : "options.arena = 0;\n",
-             setting->on_arena ? "arena" : "allocator");
+    return clpi_show("%sclp_pool *pool = NULL;\nclp_pool_create(arena, NULL, &pool);\n",
+                     arena.text);
+  return clpi_show("%sclp_pool_options options = CLP_POOL_OPTIONS_INIT;\n"
+                   "options.leading_bits_in_bin_id = %u;\n"
+                   "%s"
+                   "clp_pool *pool = NULL;\n"
+                   "clp_pool_create(%s, &options, &pool);\n",
+                   arena.text, setting->leading_bits,
+                   setting->on_arena ? "" : "options.arena = 0;\n",
+                   setting->on_arena ? "arena" : "allocator");
 }
 
-static words in_python(const clpi_tune_report *report)
+static clpi_shown in_python(const clpi_tune_report *report)
 {
   const trace_tune_setting *setting = &report->best->setting;
   const bool is_svm = report->arguments->choice.kind == CLPI_ALLOCATOR_CL_SVM;
   const char *pool = is_svm ? "SVMPool" : "MemoryPool";
-  words source = {"allocator, arena=False"};
+  clpi_shown source = {"allocator, arena=False"};
   if (setting->on_arena)
-    source = say("clpool.ArenaAllocator(allocator, slack=%g)", setting->slack);
+    source = clpi_show("clpool.ArenaAllocator(allocator, slack=%g)", setting->slack);
   if (setting->any_bits)
-    return say("clpool.%s(%s)", pool, source.text);
-  return say("clpool.%s(%s,\n%*sleading_bits_in_bin_id=%u)", pool, source.text,
-             (int)strlen(pool) + 8, "", setting->leading_bits);
+    return clpi_show("clpool.%s(%s)", pool, source.text);
+  return clpi_show("clpool.%s(%s,\n%*sleading_bits_in_bin_id=%u)", pool, source.text,
+                   (int)strlen(pool) + 8, "", setting->leading_bits);
 }
 
-static words in_environment(const clpi_tune_report *report)
+static clpi_shown in_environment(const clpi_tune_report *report)
 {
   const trace_tune_setting *setting = &report->best->setting;
-  words bits = say("CLPOOL_LEADING_BITS=%u ", setting->leading_bits);
+  clpi_shown bits = clpi_show("CLPOOL_LEADING_BITS=%u ", setting->leading_bits);
   if (!setting->on_arena)
-    return say("%sCLPOOL_ARENA=0", bits.text);
-  return say("%sCLPOOL_ARENA=1 CLPOOL_ARENA_SLACK=%g", setting->any_bits ? "" : bits.text,
-             setting->slack);
+    return clpi_show("%sCLPOOL_ARENA=0", bits.text);
+  return clpi_show("%sCLPOOL_ARENA=1 CLPOOL_ARENA_SLACK=%g", setting->any_bits ? "" : bits.text,
+                   setting->slack);
 }
 
 static const struct {
   const char *heading, *key; /* for people, and in JSON */
-  words (*say)(const clpi_tune_report *report);
+  clpi_shown (*say)(const clpi_tune_report *report);
   const char *end; /* for people */
 } ways[] = {
     {"In C:", "code", in_c, ""},
@@ -155,7 +141,7 @@ static void print_outcome(FILE *file, const clpi_tune_report *report, size_t i)
   const trace_tune_setting *setting = &outcome->setting;
   const trace_replay_result *result = &outcome->result;
   const bool is_several = report->arguments->trace_count > 1;
-  words bits = say("%u", setting->leading_bits), slack = say("%g", setting->slack);
+  clpi_shown bits = clpi_show("%u", setting->leading_bits), slack = clpi_show("%g", setting->slack);
   fprintf(file, "%c %4s  %-6s %9.3f %11s %8" PRIu64 " %12.1f %11.1f%s", mark(report, i),
           setting->any_bits ? "any" : bits.text, setting->on_arena ? slack.text : "no",
           result->footprint, clpi_show_bytes(result->peak_device_bytes).text,
@@ -209,7 +195,7 @@ static void print_ways(FILE *file, const clpi_tune_report *report)
 
 static void print_run(FILE *file, const trace_tune_outcome *run, size_t limit_bytes)
 {
-  words limit = say(" --limit=%zu", limit_bytes);
+  clpi_shown limit = clpi_show(" --limit=%zu", limit_bytes);
   fprintf(file,
           "\nFor a program that does not use clpool (it then takes %s):\n\n"
           "clpool run --leading-bits=%u%s ./program\n",
@@ -219,7 +205,7 @@ static void print_run(FILE *file, const trace_tune_outcome *run, size_t limit_by
 
 void clpi_tune_report_print(FILE *file, const clpi_tune_report *report)
 {
-  words notes[MOST_NOTES];
+  clpi_shown notes[MOST_NOTES];
   print_subject(file, report);
   print_table(file, report);
   if (report->best)
@@ -270,7 +256,7 @@ static void write_outcomes(clpi_json *json, const clpi_tune_report *report)
     clpi_json_begin(json, NULL, '{');
     write_setting(json, &outcome->setting);
     clpi_json_string(json, "trace", outcome->worst);
-    clpi_write_replay_figures(json, &outcome->result);
+    clpi_write_replay_figures(json, &outcome->result, 0);
     clpi_json_number(json, "first_pass_ns_per_operation", outcome->first_ns);
     clpi_json_bool(json, "beaten", trace_tune_is_beaten(report->outcomes, report->count, i));
     clpi_json_end(json, '}');
@@ -319,7 +305,7 @@ static void write_text(clpi_json *json, const clpi_tune_report *report)
 
 void clpi_tune_report_json(const clpi_tune_report *report)
 {
-  words notes[MOST_NOTES];
+  clpi_shown notes[MOST_NOTES];
   clpi_json json = {.file = stdout};
   clpi_json_begin(&json, NULL, '{');
   write_subject(&json, report);

@@ -25,15 +25,11 @@ static size_t position_of(const trace_bin_census *census, size_t block_bytes)
 
 static clp_status insert(trace_bin_census *census, size_t position, size_t block_bytes)
 {
-  if (census->count == census->capacity) {
-    size_t capacity = census->capacity ? 2 * census->capacity : 64;
-    trace_bin *bins = reallocarray(census->bins, capacity, sizeof(*bins));
-    if (!bins)
-      return trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for the figures of %zu bins",
-                         capacity);
-    census->bins = bins;
-    census->capacity = capacity;
-  }
+  trace_bin *bins =
+      trace_grow(census->bins, &census->capacity, census->count + 1, sizeof(*bins), "bins");
+  if (!bins)
+    return CLP_OUT_OF_HOST_MEMORY;
+  census->bins = bins;
   trace_bin *bin = &census->bins[position];
   memmove(bin + 1, bin, (census->count - position) * sizeof(*bin));
   *bin = (trace_bin){.block_bytes = block_bytes};

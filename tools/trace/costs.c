@@ -90,15 +90,6 @@ double trace_cost_at(const trace_cost_table *table, trace_cost_operation operati
 
 /* --- Cost files --- */
 
-/* TRACE_COST_OPERATIONS: there is none of that name. */
-static trace_cost_operation find_operation(const char *name)
-{
-  size_t i = 0;
-  while (i < TRACE_COST_OPERATIONS && strcmp(name, trace_cost_names[i]) != 0)
-    i++;
-  return (trace_cost_operation)i;
-}
-
 /* The text has digits, points, signs and e alone. */
 static bool parse_nanoseconds(const char *text, double *nanoseconds)
 {
@@ -128,7 +119,7 @@ static clp_status read_row(const trace_lines *line, trace_costs *costs)
   while (good > 0 && at[good] == 0)
     good--;
   if (good > OPERATION)
-    operation = find_operation(texts[OPERATION]);
+    operation = trace_find_name(texts[OPERATION], trace_cost_names, TRACE_COST_OPERATIONS);
   if (good > OPERATION && operation == TRACE_COST_OPERATIONS)
     good = OPERATION;
   if (good > BYTES &&

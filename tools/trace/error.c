@@ -5,7 +5,9 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 clp_status trace_error(clp_status status, int native_code, const char *format, ...)
 {
@@ -45,10 +47,23 @@ clp_status trace_error_at(const char *name, uint64_t line, size_t column, const 
 {
   char message[TRACE_MESSAGE_BYTES];
   va_list arguments;
-  int length = snprintf(message, sizeof(message), "%s:%" PRIu64 ":%zu: ", name, line, column);
   va_start(arguments, format);
-  if (length < (int)sizeof(message))
-    vsnprintf(message + length, sizeof(message) - (size_t)length, format, arguments);
+  vsnprintf(message, sizeof(message), format, arguments);
   va_end(arguments);
-  return clp_set_last_error(CLP_INVALID_ARGUMENT, 0, message);
+  return trace_error(CLP_INVALID_ARGUMENT, 0, "%s:%" PRIu64 ":%zu: %s", name, line, column,
+                     message);
+}
+
+void *trace_grow(void *array, size_t *capacity, size_t wanted, size_t size, const char *what)
+{
+  const size_t before = *capacity, count = MAX(wanted, 2 * before);
+  if (wanted <= before)
+    return array;
+  char *grown = reallocarray(array, count, size);
+  if (!grown)
+    trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for %zu %s", count, what);
+  else
+    memset(grown + before * size, 0, (count - before) * size);
+  *capacity = grown ? count : before;
+  return grown;
 }

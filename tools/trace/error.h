@@ -31,4 +31,8 @@ trace_found_text trace_show_found(const char *text, size_t length, bool cut);
 clp_status trace_error_at(const char *name, uint64_t line, size_t column, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* Makes an array larger, to at least `wanted` elements of `size` bytes: the new ones are zeros.
+ * Returns where it is then; NULL: no host memory for so many `what`, and it is as it was. */
+void *trace_grow(void *array, size_t *capacity, size_t wanted, size_t size, const char *what);
+
 #endif

@@ -71,8 +71,7 @@ static bool read_time(const char *text, void *to)
   return true;
 }
 
-/* The place of a text in a list; `count`: it is not there. */
-static unsigned find(const char *text, const char *const names[], unsigned count)
+unsigned trace_find_name(const char *text, const char *const names[], unsigned count)
 {
   unsigned found = 0;
   while (found < count && strcmp(text, names[found]) != 0)
@@ -83,7 +82,7 @@ static unsigned find(const char *text, const char *const names[], unsigned count
 static bool read_action(const char *text, void *to)
 {
   static const char *const names[] = {"allocate", "allocate failure", "free"};
-  *(trace_action *)to = find(text, names, TRACE_FREE + 1);
+  *(trace_action *)to = trace_find_name(text, names, TRACE_FREE + 1);
   return *(trace_action *)to <= TRACE_FREE;
 }
 
@@ -96,7 +95,7 @@ const char *trace_kind_name(trace_kind kind)
 
 static bool read_kind(const char *text, void *to)
 {
-  *(trace_kind *)to = find(text, kind_names, TRACE_OTHER_KIND);
+  *(trace_kind *)to = trace_find_name(text, kind_names, TRACE_OTHER_KIND);
   return true;
 }
 

@@ -63,6 +63,9 @@ trace_field trace_field_find(const char *name);
  * in words that are always valid. TRACE_FIELDS accepts any text. */
 const char *trace_field_parse(trace_field field, const char *text, trace_event *event);
 
+/* Returns the place of a text in a list; `count`: it is not there. */
+unsigned trace_find_name(const char *text, const char *const names[], unsigned count);
+
 /* Reads `length` bytes as a number of this base, at most 16. False: it is none, or does not fit. */
 bool trace_read_number(const char *text, size_t length, unsigned base, uint64_t *number);
 

@@ -33,7 +33,7 @@ clp_status trace_layer_pools_begin(trace_layer_pools *pools, trace_player *playe
   if (!pools->contexts)
     return trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "%s: no host memory for the pools of clpool run",
                        player->trace);
-  clp_status status = trace_player_reserve(player, slots, contexts + 1, 1);
+  clp_status status = trace_player_reserve(player, slots, contexts + 1);
   if (status)
     return status;
   for (size_t i = 0; i <= contexts; i++)

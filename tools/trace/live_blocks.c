@@ -43,16 +43,10 @@ static size_t find(const trace_live_blocks *live, uint64_t pointer)
 
 static bool reserve(trace_live_blocks *live, uint64_t pointer)
 {
-  enum { FIRST_CAPACITY = 256 };
-  if (live->slots == live->capacity && !live->spare) {
-    size_t capacity = live->capacity ? 2 * live->capacity : FIRST_CAPACITY;
-    live_block *blocks = reallocarray(live->blocks, capacity, sizeof(*blocks));
-    if (!blocks)
-      return false;
-    live->blocks = blocks;
-    live->capacity = capacity;
-  }
-  return !pointer || clpi_map_reserve(&live->by_pointer);
+  live_block *blocks = trace_grow(live->blocks, &live->capacity, live->slots + !live->spare,
+                                  sizeof(*blocks), "live blocks");
+  live->blocks = blocks ? blocks : live->blocks;
+  return blocks && (!pointer || clpi_map_reserve(&live->by_pointer));
 }
 
 clp_status trace_live_blocks_add(trace_live_blocks *live, const trace_reader *reader,

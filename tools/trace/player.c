@@ -108,39 +108,25 @@ static clp_status open_pool(trace_player *player)
   return status;
 }
 
-static clp_status no_host_memory(const trace_player *player, uint64_t line, size_t count,
-                                 const char *what)
+static clp_status open_pools(trace_player *player, size_t wanted)
 {
-  return trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "%s:%" PRIu64 ": no host memory for %zu %s",
-                     player->trace, line, count, what);
-}
-
-static clp_status open_pools(trace_player *player, size_t wanted, uint64_t line)
-{
-  if (wanted > player->pool_capacity) {
-    trace_play_pool *pools = reallocarray(player->pools, wanted, 2 * sizeof(*pools));
-    if (!pools)
-      return no_host_memory(player, line, wanted, "pools");
-    player->pools = pools;
-    player->pool_capacity = 2 * wanted;
-  }
-  clp_status status = CLP_SUCCESS;
+  trace_play_pool *pools =
+      trace_grow(player->pools, &player->pool_capacity, wanted, sizeof(*pools), "pools");
+  clp_status status = pools ? CLP_SUCCESS : CLP_OUT_OF_HOST_MEMORY;
+  player->pools = pools ? pools : player->pools;
   while (player->pool_count < wanted && !status)
     status = open_pool(player);
   return status;
 }
 
-clp_status trace_player_reserve(trace_player *player, size_t slots, size_t contexts, uint64_t line)
+clp_status trace_player_reserve(trace_player *player, size_t slots, size_t contexts)
 {
-  if (slots > player->slot_count) {
-    trace_play_slot *all = reallocarray(player->slots, slots, sizeof(*all));
-    if (!all)
-      return no_host_memory(player, line, slots, "live blocks");
-    memset(all + player->slot_count, 0, (slots - player->slot_count) * sizeof(*all));
-    player->slots = all;
-    player->slot_count = slots;
-  }
-  return open_pools(player, contexts, line);
+  trace_play_slot *all =
+      trace_grow(player->slots, &player->slot_count, slots, sizeof(*all), "live blocks");
+  if (!all && slots > 0)
+    return CLP_OUT_OF_HOST_MEMORY;
+  player->slots = all;
+  return open_pools(player, contexts);
 }
 
 clp_status trace_player_open(trace_player *player, const char *trace, clp_allocator *allocator,
@@ -148,7 +134,7 @@ clp_status trace_player_open(trace_player *player, const char *trace, clp_alloca
 {
   *player = (trace_player){.trace = trace, .options = options};
   clp_status status = trace_metering_allocator_create(allocator, &player->metering);
-  return status ? status : open_pools(player, 1, 1);
+  return status ? status : open_pools(player, 1);
 }
 
 /* When several pools manage most is not known where arenas stand between them and the device; at

@@ -50,9 +50,8 @@ clp_status trace_player_open(trace_player *player, const char *trace, clp_alloca
                              const trace_replay_options *options);
 
 /* Makes room for operations whose slots are below `slots`, and pools for contexts whose numbers are
- * below `contexts`. Statuses as of trace_replay; the message of CLP_OUT_OF_HOST_MEMORY has the line
- * of the trace. */
-clp_status trace_player_reserve(trace_player *player, size_t slots, size_t contexts, uint64_t line);
+ * below `contexts`. Statuses as of trace_replay. */
+clp_status trace_player_reserve(trace_player *player, size_t slots, size_t contexts);
 
 /* Runs operations in order. It counts requests that an allocator or pool refuses; another failure
  * ends it, with a message that has its place in the trace. */

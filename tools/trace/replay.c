@@ -94,8 +94,7 @@ static clp_status run_pass(replay *run)
   do {
     clp_status status = trace_batch_read(source, is_observed ? 1 : TRACE_BATCH_ROWS);
     if (!status)
-      status = trace_player_reserve(&run->player, source->live.capacity, source->contexts,
-                                    source->batch->newest.line);
+      status = trace_player_reserve(&run->player, source->live.capacity, source->contexts);
     if (!status)
       status = is_observed ? run_observed(run) : run_batch(run);
     if (status)
@@ -110,7 +109,6 @@ clp_status trace_replay_source(trace_batch_source *source, clp_allocator *alloca
 {
   replay run = {
       .options = options, .clock = options->clock ? options->clock : trace_now, .source = source};
-  unsigned pass = 0;
   clp_status status =
       trace_player_open(&run.player, source->reader->lines.name, allocator, options);
   source->scale = options->scale;
@@ -120,10 +118,8 @@ clp_status trace_replay_source(trace_batch_source *source, clp_allocator *alloca
     meter->on_block = tell_block;
     meter->user_data = &run;
   }
-  while (!status && (pass == 0 || pass < options->passes)) {
+  for (unsigned pass = 0; !status && (pass == 0 || pass < options->passes); pass++)
     status = run_pass(&run);
-    pass++;
-  }
   if (!status)
     trace_player_read(&run.player, result);
   const uint64_t timed = trace_play_operations(&run.player.tally) - run.operations_before;
@@ -148,14 +144,11 @@ clp_status trace_replay_fit_scale(trace_batch_source *source, const clp_allocato
                                   const trace_replay_options *options, double *scale)
 {
   const size_t device_bytes = trace_device_bytes(allocator);
-  trace_replay_options as_recorded = TRACE_REPLAY_OPTIONS_INIT;
-  as_recorded.pool_options = options->pool_options;
-  as_recorded.on_arena = options->on_arena;
-  as_recorded.arena_options = options->arena_options;
+  trace_replay_options as_recorded = *options;
   as_recorded.has_limit = true; /* none, whatever the environment says */
-  as_recorded.on_progress = options->on_progress;
-  as_recorded.user_data = options->user_data;
-
+  as_recorded.limit_bytes = 0;
+  as_recorded.scale = 1.0;
+  as_recorded.passes = 1;
   source->is_kept = true;
   clp_allocator *roomy; /* limits in per cent can be read there, though not applied */
   trace_replay_result result;

@@ -88,21 +88,6 @@ static clp_status note_pool(trace_survey *survey, const trace_replay_step *step)
              : trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory to survey pools");
 }
 
-static clp_status make_room(surveying *state, size_t slot)
-{
-  enum { FIRST_COUNT = 256 };
-  if (slot < state->block_count)
-    return CLP_SUCCESS;
-  size_t count = state->block_count ? 2 * state->block_count : FIRST_COUNT;
-  surveyed_block *blocks = reallocarray(state->blocks, count, sizeof(*blocks));
-  if (!blocks)
-    return trace_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for %zu live blocks", count);
-  memset(blocks + state->block_count, 0, (count - state->block_count) * sizeof(*blocks));
-  state->blocks = blocks;
-  state->block_count = count;
-  return CLP_SUCCESS;
-}
-
 /* A block is in use from now on, or no more: `by` is 1 or -1. */
 static void change_use(surveying *state, const surveyed_block *block, size_t by)
 {
@@ -124,10 +109,12 @@ static void change_use(surveying *state, const surveyed_block *block, size_t by)
 
 static clp_status begin_block(surveying *state, const trace_replay_step *step)
 {
-  clp_status status = make_room(state, step->slot);
-  if (status)
-    return status;
-  surveyed_block *block = &state->blocks[step->slot];
+  surveyed_block *blocks = trace_grow(state->blocks, &state->block_count, step->slot + 1,
+                                      sizeof(*blocks), "live blocks");
+  if (!blocks)
+    return CLP_OUT_OF_HOST_MEMORY;
+  surveyed_block *block = &blocks[step->slot];
+  state->blocks = blocks;
   *block = (surveyed_block){
       .is_live = true,
       .kind = {step->bytes, step->event->thread, step->event->stream, step->event->kind,

@@ -83,7 +83,7 @@ static clp_status open_trial(trial *tried, const trace_tune_setting *setting,
   trace_meter_of(tried->player.metering)->on_block = count_block;
   trace_meter_of(tried->player.metering)->user_data = tried;
   if (!setting->in_layer)
-    return trace_player_reserve(&tried->player, source->live.capacity, source->contexts, 1);
+    return trace_player_reserve(&tried->player, source->live.capacity, source->contexts);
   return trace_layer_pools_begin(&tried->layer, &tried->player, setting->leading_bits,
                                  source->live.capacity, source->owners);
 }
