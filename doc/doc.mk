@@ -5,6 +5,7 @@ if TOOL
 dist_man1_MANS = \
 	doc/clpool.1 \
 	doc/clpool-bench.1 \
+	doc/clpool-check.1 \
 	doc/clpool-info.1 \
 	doc/clpool-record.1 \
 	doc/clpool-replay.1 \
