@@ -60,7 +60,7 @@ $(linked_tests): private LDFLAGS += $(TESTS_LDFLAGS) \
 tests/fakecuda/.libs/libfakecuda.so: tests/fakecuda/libfakecuda.la
 	@:
 EXTRA_DIST += tests/layer/layer.sh tests/layer/check-suites.sh \
-	tests/layer/refusals.txt
+	tests/layer/refusals.txt tests/layer/wrong-python.txt tests/layer/wrong.txt
 
 # --- What tests share -----------------------------------------------------------------------------
 
@@ -296,6 +296,7 @@ tests_hooks_test_environment_trace_LDFLAGS = $(failmalloc_link_flags) \
 tests_hooks_test_environment_trace_LDADD = $(cuda_LDADD)
 endif
 layer_checks = \
+	tests/layer/check-check.sh \
 	tests/layer/check-loader.sh \
 	tests/layer/check-record.sh \
 	tests/layer/check-run.sh

@@ -60,11 +60,13 @@ same() {
 }
 
 "$program" exits >out || [ $? -ne 77 ] || skip "there is no OpenCL device"
+line=
 case $command in
 run) clpool 7 run "$program" exits ;;
 record) clpool 7 record -o run.csv "$program" exits ;;
+check) clpool 7 check --no-leaks "$program" exits && line='clpool check: 0 errors' ;;
 esac
 ! grep -q 'install ocl-icd-libopencl1' err || skip "no OpenCL loader here has layers"
-says ''
+says "$line"
 exported=$(${NM:-nm} -D --defined-only "$CLPOOL_LAYER_LIBRARY" | awk '{ print $3 }' | sort | xargs)
 [ "$exported" = 'clGetLayerInfo clInitLayer' ] || fail "the layer exports $exported"
