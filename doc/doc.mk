@@ -45,6 +45,7 @@ guides = \
 	doc/any-program-figures.md \
 	doc/any-program.md \
 	doc/arena.md \
+	doc/check.md \
 	doc/clblast.md \
 	doc/cplusplus.md \
 	doc/cuda.md \

@@ -64,6 +64,7 @@ done
 # Errors are left out, and exit codes are set, as the options say.
 clpool 5 check --error-exit=5 ./wrong leak
 printf '# a comment\n*leak*\n' >suppressions
+# shellcheck disable=SC2016 # for the shell that is run
 clpool 0 check --suppressions=suppressions sh -c 'cd / && exec "$0" leak' "$PWD/wrong"
 says "clpool check: 1 suppressed
 $line"
