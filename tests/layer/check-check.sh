@@ -44,6 +44,8 @@ elif $CC ${CLP_SANITIZER_FLAGS-} -I"$top_srcdir/tests" -DCL_TARGET_OPENCL_VERSIO
   finds_each ./wrong
   # Errors are left out, and exit codes are set, as the options say.
   clpool 5 check --error-exit=5 ./wrong leak
+  clpool 3 check sh -c './wrong leak; exit 3'
+  clpool 0 check --error-exit=0 ./wrong leak
   printf '# a comment\n*leak*\n' >suppressions
   clpool 0 check --suppressions=suppressions sh -c 'cd / && exec "$0" leak' "$PWD/wrong"
   says "clpool check: 1 suppressed
