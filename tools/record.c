@@ -139,11 +139,12 @@ const clpi_command clpi_check_command = {
     .bit = CLPI_CHECK,
     .name = "check",
     .operands = CLPI_PROGRAM,
-    .summary = "run an OpenCL program and report its memory errors",
+    .summary = "run an unmodified OpenCL program and report its memory errors",
     .usage = "[OPTION]... PROGRAM [ARGUMENT]...",
-    .about = "Runs an OpenCL program as it is and reports writes past the end of buffers, uses of\n"
-             "released ones, reads of what nothing wrote, leaks and wrong calls. The exit code is\n"
-             "the program's, or 66 if there are errors and it would be 0.\n",
+    .about =
+        "Runs an unmodified OpenCL program and reports writes past the end of buffers, uses\n"
+        "after their release, reads of unwritten buffers, leaks and wrong calls. The exit code\n"
+        "is the program's, or 66 if there are errors and it would be 0.\n",
     .examples = "  clpool check ./program --size 512\n"
                 "  clpool check --every=1 --no-leaks python3 program.py\n",
     .run = check,
