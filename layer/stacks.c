@@ -66,12 +66,14 @@ uint32_t clpi_stack_here(void)
   return number;
 }
 
-/* Shows file:line:function as "file:line function". */
+/* Shows file:line:function as "file:line function". C++'s functions have colons of their own. */
 static void show(const char *text, clpi_stack_visitor *visitor, void *argument)
 {
-  char *frame = strdup(text ? text : "??"), *last = frame ? strrchr(frame, ':') : NULL;
-  if (last && !strchr(last, '+'))
-    *last = ' ';
+  char *frame = strdup(text ? text : "??"), *at = frame ? strchr(frame, ':') : NULL;
+  while (at && strspn(at + 1, "0123456789") == 0)
+    at = strchr(at + 1, ':');
+  if (at && at[1 + strspn(at + 1, "0123456789")] == ':')
+    at[1 + strspn(at + 1, "0123456789")] = ' ';
   if (frame)
     visitor(frame, argument);
   free(frame);
