@@ -247,7 +247,6 @@ MAKE(CreateImage2D, width *height, const cl_image_format *format, size_t width, 
      size_t row_pitch, void *host)
 MAKE(CreateImage3D, width *height *depth, const cl_image_format *format, size_t width,
      size_t height, size_t depth, size_t row_pitch, size_t slice_pitch, void *host)
-MAKE(CreateFromGLBuffer, name, cl_GLuint name)
 
 /* --- work --- */
 
@@ -389,7 +388,7 @@ const cl_icd_dispatch fake_functions = {
     FAKE(WaitForEvents) FAKE(CreateUserEvent) FAKE(RetainEvent) FAKE(ReleaseEvent)
     FAKE(GetExtensionFunctionAddress) FAKE(GetExtensionFunctionAddressForPlatform)
     FAKE(CreateContextFromType) FAKE(CreateImageWithProperties) FAKE(CreateImage2D)
-    FAKE(CreateImage3D) FAKE(CreateFromGLBuffer) FAKE(EnqueueNativeKernel)
+    FAKE(CreateImage3D) FAKE(EnqueueNativeKernel)
     FAKE(SetCommandQueueProperty) SAME(Finish, Flush)
     SAME(GetMemObjectInfo, GetImageInfo)
 };
