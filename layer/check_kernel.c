@@ -137,6 +137,7 @@ void clpi_check_run(clpi_check_call *call, cl_kernel handle)
     return;
   }
   call->kernel = handle;
+  clpi_checked_note_kernel(NULL, of->name, number);
   snprintf(call->name, sizeof(call->name), "kernel `%s`, enqueue %" PRIu64 ",", of->name, number);
   for (cl_uint i = 0; i < of->count; i++) {
     clpi_checked *it = find(of, i, &was);

@@ -93,10 +93,12 @@ clpi_checked *clpi_checked_add(clpi_check_context *context, cl_mem handle, const
 void clpi_checked_note_kernel(clpi_checked *it, const char *kernel, uint64_t enqueue)
 {
   pthread_mutex_lock(&lock);
-  it->had_several_kernels |= *it->kernel && strcmp(it->kernel, kernel) != 0;
-  it->enqueue = enqueue;
-  snprintf(it->kernel, sizeof(it->kernel), "%s", kernel);
-  memcpy(latest_kernel, it->kernel, sizeof(latest_kernel));
+  if (it) {
+    it->had_several_kernels |= *it->kernel && strcmp(it->kernel, kernel) != 0;
+    it->enqueue = enqueue;
+    snprintf(it->kernel, sizeof(it->kernel), "%s", kernel);
+  }
+  snprintf(latest_kernel, sizeof(latest_kernel), "%s", kernel);
   pthread_mutex_unlock(&lock);
 }
 

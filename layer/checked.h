@@ -64,7 +64,7 @@ bool clpi_checked_fill(const clpi_check_memory *memory, cl_mem source);
 clpi_checked *clpi_checked_add(clpi_check_context *context, cl_mem handle, const char *what,
                                size_t bytes, size_t zone_bytes);
 
-/* A kernel is enqueued that has it as an argument. */
+/* A kernel is enqueued that has it as an argument; NULL: one without. */
 void clpi_checked_note_kernel(clpi_checked *it, const char *kernel, uint64_t enqueue);
 
 /* Compares the zone when all work is done, and sets it again. */
