@@ -33,11 +33,18 @@ static bool end_exact(cl_mem exact, cl_mem part)
   return part;
 }
 
+/* What is released has no more parts. */
+static clpi_mem *find_whole(cl_mem handle)
+{
+  clpi_mem *found = clpi_mem_find(handle);
+  return found && found->references > 0 ? found : NULL;
+}
+
 cl_mem CL_API_CALL clpi_exact_sub_buffer(cl_mem buffer, cl_mem_flags flags,
                                          cl_buffer_create_type type, const void *region,
                                          cl_int *code)
 {
-  clpi_mem *whole = clpi_mem_find(buffer);
+  clpi_mem *whole = find_whole(buffer);
   const cl_buffer_region *at = type == CL_BUFFER_CREATE_TYPE_REGION ? region : NULL;
   cl_mem exact;
   if (at && is_beyond(whole, at->origin + at->size, &exact) &&
@@ -52,7 +59,7 @@ cl_mem CL_API_CALL clpi_exact_sub_buffer(cl_mem buffer, cl_mem_flags flags,
 /* An image over a buffer, or over an image, is a part of it. */
 cl_mem clpi_exact_image(const clpi_request *wanted, cl_mem image, cl_int *code)
 {
-  clpi_mem *whole = image && wanted->is_image ? clpi_mem_find(wanted->desc->buffer) : NULL;
+  clpi_mem *whole = image && wanted->is_image ? find_whole(wanted->desc->buffer) : NULL;
   size_t bytes = SIZE_MAX;
   if (!whole)
     return image;

@@ -197,7 +197,7 @@ START_TEST(what_upstream_does_not_take_back_is_logged)
   clpt_late_init(&rig.device);
   clp_allocator *upstream = clpt_late_allocator(&rig.device);
   clpt_ok(clp_arena_allocator_create(upstream, NULL, &arena));
-  (void)clpt_memory(arena, 1000);
+  clpt_ok(clp_allocator_free(arena, clpt_memory(arena, 1000), 1000));
   rig.device.failing = 1u << CLPT_LATE_UNSPLIT | 1u << CLPT_LATE_FREE;
   rig.device.fault = (clpt_fault){.count = 2, .status = CLP_BACKEND_ERROR};
   clp_set_log(count_error, &errors);
