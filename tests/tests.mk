@@ -377,10 +377,9 @@ built_checks += tests/house/check-examples.py
 tree_checks += \
 	tests/house/check-docs.py \
 	tests/house/check-doxygen.sh \
-	tests/house/check-format.sh \
+	tests/house/check-style.sh \
 	tests/house/check-headers.sh \
 	tests/house/check-library.py \
-	tests/house/check-scripts.sh \
 	tests/house/check-source.py
 EXTRA_DIST += \
 	tests/support/house.sh tests/support/no_sysfs.sh \

@@ -20,10 +20,10 @@ finds_each() {
   while IFS='|' read -r name options kind message; do
     # shellcheck disable=SC2086 # none, or one
     clpool 66 check $options --json=errors.json "$@" "$name"
-    [ "$(tail -n 1 err)" = "clpool check: 1 error: 1 $kind" ] || fail "$name: $(cat all)"
-    grep -qF "clpool check: $message" err || fail "$name: not \"$message\": $(cat all)"
-    [ "$(grep -c "^{\"kind\": \"$kind\", \"text\": \[\"clpool check: " errors.json)" -eq 1 ] ||
-      fail "$name: $(cat errors.json)"
+    [ "$(tail -n 1 err)" = "clpool check: 1 error: 1 $kind" ] &&
+      grep -qF "clpool check: $message" err &&
+      [ "$(grep -c "^{\"kind\": \"$kind\", \"text\": \[\"clpool check: " errors.json)" -eq 1 ] ||
+      fail "$name: not \"$message\": $(cat all errors.json)"
     awk '/^    / { if ($2 == "at") { label = $1; sub(/.* at +/, "") } print label, $1, $2 }' \
       all >found
     awk -v name="$name" 'sub(/^== /, "") { is_it = index($0, name "|") == 1 }
@@ -43,10 +43,11 @@ elif $CC ${CLP_SANITIZER_FLAGS-} -I"$top_srcdir/tests" -DCL_TARGET_OPENCL_VERSIO
   -rdynamic -w -o wrong wrong.c -lOpenCL -ldl 2>err; then
   finds_each ./wrong
   # Errors are left out, and exit codes are set, as the options say.
-  clpool 5 check --error-exit=5 ./wrong leak
+  clpool 5 check --error-exit=5 ./wrong leaks
+  grep -qx 'clpool check: 2 errors: 2 leak' err || fail "leaks of two lines: $(cat all)"
   clpool 3 check sh -c './wrong leak; exit 3'
   clpool 0 check --error-exit=0 ./wrong leak
-  printf '# a comment\n*leak*\n' >suppressions
+  printf '# a comment\n*main*\n' >suppressions
   clpool 0 check --suppressions=suppressions sh -c 'cd / && exec "$0" leak' "$PWD/wrong"
   says "clpool check: 1 suppressed
 $line"
