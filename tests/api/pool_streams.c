@@ -3,6 +3,7 @@
  * and calls that fail. Who waits for whom is in support/order_table.c and in tests/model. */
 #include "support/late_rig.h"
 #include "support/suite.h"
+#include "support/workers.h"
 
 #include <clpool/log.h>
 #include <sched.h>
@@ -267,6 +268,34 @@ START_TEST(what_was_found_done_is_not_asked_about_again)
 }
 END_TEST
 
+/* The thread knows the stream by then. */
+static void *take_on_s(void *buffer)
+{
+  clp_buffer *other;
+  if (clp_pool_allocate_on(rig.pool, 5000, rig.s, &other) || clp_buffer_release_on(other, rig.s) ||
+      clp_pool_allocate_on(rig.pool, CLPT_LATE_BYTES, rig.s, buffer))
+    return buffer;
+  return NULL;
+}
+
+/* S has fewer of a bin's blocks than another thread may take over with one of them. */
+START_TEST(few_blocks_of_a_stream_are_taken_over)
+{
+  enum { OF_S = 3, BLOCKS = 12 };
+  clp_buffer *buffers[BLOCKS];
+  clpt_late_rig_start(&rig, CLP_REUSE_OPPORTUNISTIC);
+  for (int i = 0; i < BLOCKS; i++)
+    buffers[i] = clpt_late_take(&rig, i < OF_S ? rig.s : rig.t);
+  for (int i = 0; i < BLOCKS; i++)
+    clpt_late_release_on(&rig, buffers[i], i < OF_S ? rig.s : rig.t);
+  ck_assert_ptr_null(clpt_aside(take_on_s, &buffers[0]));
+  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, BLOCKS);
+  clpt_ok(clp_buffer_release_on(buffers[0], rig.s));
+  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, BLOCKS + 1);
+  clpt_late_rig_end(&rig);
+}
+END_TEST
+
 /* Streams come and go, their handles come again, and a buffer is bound to one. Each leaves a block,
  * whose work is done, or not, or that goes back. t waits for the work of some. */
 START_TEST(streams_of_the_past_are_let_go)
@@ -315,6 +344,7 @@ CLPT_SUITE("streams")
   tcase_add_loop_test(tests, a_new_binding_that_fails_leaves_the_old_one, 0, 3);
   tcase_add_loop_test(tests, new_memory_that_cannot_be_waited_for_is_given_back, 0, 4);
   tests = clpt_case(suite, "few");
+  tcase_add_test(tests, few_blocks_of_a_stream_are_taken_over);
   tcase_add_test(tests, what_was_found_done_is_not_asked_about_again);
   tcase_add_loop_test(tests, streams_of_the_past_are_let_go, 0, 8 * CLPT_LATE_FREEINGS);
 }

@@ -20,10 +20,10 @@ finds_each() {
   while IFS='|' read -r name options kind message; do
     # shellcheck disable=SC2086 # none, or one
     clpool 66 check $options --json=errors.json "$@" "$name"
-    [ "$(tail -n 1 err)" = "clpool check: 1 error: 1 $kind" ] &&
-      grep -qF "clpool check: $message" err &&
-      [ "$(grep -c "^{\"kind\": \"$kind\", \"text\": \[\"clpool check: " errors.json)" -eq 1 ] ||
-      fail "$name: not \"$message\": $(cat all errors.json)"
+    lines=$(grep -c "^{\"kind\": \"$kind\", \"text\": \[\"clpool check: " errors.json) || :
+    [ "$lines $(tail -n 1 err)" = "1 clpool check: 1 error: 1 $kind" ] ||
+      fail "$name: $(cat all errors.json)"
+    grep -qF "clpool check: $message" err || fail "$name: not \"$message\": $(cat all)"
     awk '/^    / { if ($2 == "at") { label = $1; sub(/.* at +/, "") } print label, $1, $2 }' \
       all >found
     awk -v name="$name" 'sub(/^== /, "") { is_it = index($0, name "|") == 1 }
