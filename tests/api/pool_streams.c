@@ -268,14 +268,13 @@ START_TEST(what_was_found_done_is_not_asked_about_again)
 }
 END_TEST
 
-/* The thread knows the stream by then. */
 static void *take_on_s(void *buffer)
 {
   clp_buffer *other;
-  if (clp_pool_allocate_on(rig.pool, 5000, rig.s, &other) || clp_buffer_release_on(other, rig.s) ||
-      clp_pool_allocate_on(rig.pool, CLPT_LATE_BYTES, rig.s, buffer))
-    return buffer;
-  return NULL;
+  bool fails = clp_pool_allocate_on(rig.pool, 5000, rig.s, &other) ||
+               clp_buffer_release_on(other, rig.s) ||
+               clp_pool_allocate_on(rig.pool, CLPT_LATE_BYTES, rig.s, buffer);
+  return fails ? buffer : NULL;
 }
 
 /* S has fewer of a bin's blocks than another thread may take over with one of them. */
@@ -288,10 +287,9 @@ START_TEST(few_blocks_of_a_stream_are_taken_over)
     buffers[i] = clpt_late_take(&rig, i < OF_S ? rig.s : rig.t);
   for (int i = 0; i < BLOCKS; i++)
     clpt_late_release_on(&rig, buffers[i], i < OF_S ? rig.s : rig.t);
-  ck_assert_ptr_null(clpt_aside(take_on_s, &buffers[0]));
+  ck_assert_ptr_null(clpt_aside(take_on_s, buffers));
   ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, BLOCKS);
   clpt_ok(clp_buffer_release_on(buffers[0], rig.s));
-  ck_assert_uint_eq(clpt_stats(rig.pool).held_blocks, BLOCKS + 1);
   clpt_late_rig_end(&rig);
 }
 END_TEST

@@ -300,7 +300,7 @@ START_TEST(events_tell_the_stream_of_the_call)
 {
   clpt_late_rig rig;
   clp_buffer *buffer;
-  clpt_late_rig_start_with_home(&rig, CLPT_REUSE_EITHER);
+  clpt_late_start(&rig, CLPT_REUSE_EITHER, true, CLPT_LATE_FREES_AT_ONCE);
   clpt_recorder_init(&seen, "seen");
   clpt_ok(clp_hook_push(&seen.hook));
   for (int round = 0; round < 2; round++) { /* a miss, then a hit */

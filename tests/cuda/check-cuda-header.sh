@@ -21,4 +21,3 @@ $CC -std=gnu11 -Wall -Wextra -Werror -isystem "$cuda" -I"$top_srcdir/lib" \
   -o "$house_tmp/compare" "$top_srcdir/tests/support/cuda_header.c" ||
   fail "the declarations are not those of $cuda/cuda.h"
 "$house_tmp/compare" || fail "some functions are not those of $cuda/cudaTypedefs.h"
-echo "all declarations are those of CUDA $version in $cuda"

@@ -1,10 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# clang-format 14 finds nothing to change, and shellcheck has no remarks. Other versions of
-# clang-format lay code out differently. Skipped where one of the two is missing.
+# clang-format 14 changes nothing; shellcheck has no remarks. Skipped where one of them is missing.
 # shellcheck source=../support/house.sh
 . "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/support/house.sh"
-
 : "${CLANG_FORMAT:=clang-format-14}" "${SHELLCHECK:=shellcheck}"
 "$CLANG_FORMAT" --version 2>&1 | grep -q 'version 14\.' || skip "clang-format 14 is missing"
 command -v "$SHELLCHECK" >/dev/null || skip "shellcheck is missing"

@@ -236,7 +236,6 @@ static cl_mem CL_API_CALL fake_CreateImageWithProperties(
   return fake_CreateImage(of, flags, format, desc, host, code);
 }
 
-/* What is made in other ways. */
 #define MAKE(name, bytes, ...)                                                                     \
   static cl_mem CL_API_CALL fake_##name(cl_context of, cl_mem_flags flags, __VA_ARGS__,            \
                                         cl_int *code)                                              \

@@ -39,8 +39,6 @@ typedef struct clpt_late_rig {
 void clpt_late_start(clpt_late_rig *rig, unsigned reuse_flags, bool home,
                      clpt_late_freeing freeing);
 #define clpt_late_rig_start(rig, flags) clpt_late_start(rig, flags, false, CLPT_LATE_FREES_AT_ONCE)
-#define clpt_late_rig_start_with_home(rig, flags)                                                  \
-  clpt_late_start(rig, flags, true, CLPT_LATE_FREES_AT_ONCE)
 #define clpt_late_rig_start_freeing(rig, flags, freeing) clpt_late_start(rig, flags, false, freeing)
 void clpt_late_arena_start(clpt_late_rig *rig, unsigned reuse_flags, unsigned way);
 
