@@ -414,7 +414,8 @@ check-house: all
 # Planted faults, one at a time, in a copy of the tree: some test must find each. Not a part of `make
 # check`. PLANTS_COUNT=5 PLANTS_SEED=TEXT chooses five, PLANTS has words for the script.
 EXTRA_DIST += tests/house/check-plants.py \
-	tests/house/plants/arena.txt tests/house/plants/core.txt tests/house/plants/cuda.txt \
+	tests/house/plants/arena.txt tests/house/plants/check.txt \
+	tests/house/plants/core.txt tests/house/plants/cuda.txt \
 	tests/house/plants/hooks.txt tests/house/plants/layer.txt tests/house/plants/opencl.txt \
 	tests/house/plants/streams.txt tests/house/plants/tools.txt
 check-plants:

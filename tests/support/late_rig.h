@@ -38,9 +38,9 @@ typedef struct clpt_late_rig {
  * that frees in another way; on an arena of small segments, in one of CLPT_LATE_WAYS. */
 void clpt_late_start(clpt_late_rig *rig, unsigned reuse_flags, bool home,
                      clpt_late_freeing freeing);
-#define clpt_late_rig_start(rig, flags)                  clpt_late_start(rig, flags, false, CLPT_LATE_FREES_AT_ONCE)
-#define clpt_late_rig_start_freeing(rig, flags, freeing) clpt_late_start(rig, flags, false, freeing)
+#define clpt_late_rig_start(rig, flags) clpt_late_start(rig, flags, false, CLPT_LATE_FREES_AT_ONCE)
 void clpt_late_arena_start(clpt_late_rig *rig, unsigned reuse_flags, unsigned way);
+#define clpt_late_rig_start_freeing(rig, flags, freeing) clpt_late_start(rig, flags, false, freeing)
 
 /** As above, on `rig->device` as the test has set it up, with `rig->home` or without. */
 void clpt_late_rig_start_on(clpt_late_rig *rig, const clp_pool_options *options);
