@@ -45,6 +45,8 @@ elif $CC ${CLP_SANITIZER_FLAGS-} -I"$top_srcdir/tests" -DCL_TARGET_OPENCL_VERSIO
   # Errors are left out, and exit codes are set, as the options say.
   clpool 5 check --error-exit=5 ./wrong leaks
   grep -qx 'clpool check: 2 errors: 2 leak' err || fail "leaks of two lines: $(cat all)"
+  clpool 0 check ./wrong right
+  says "$line"
   clpool 3 check sh -c './wrong leak; exit 3'
   clpool 0 check --error-exit=0 ./wrong leak
   printf '# a comment\n*main*\n' >suppressions
