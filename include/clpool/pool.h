@@ -71,8 +71,8 @@ enum {
  *
  * If it returns true, the pool tries the request again, and if that fails, calls it again. The
  * callback may also free other libraries' memory, in pieces. To end an endless loop, the request
- * fails after 64 calls in a row that returned true although the thread gave no more bytes back to
- * clpool's allocators than it took.
+ * fails after 64 calls in a row that returned true without effect: the thread gave no more bytes
+ * back to clpool's allocators than it took.
  *
  * The pool calls it on the thread that allocates, without any lock of the library. It may use any
  * pool. Inside it, requests to the same pool do not call it again. */
@@ -233,19 +233,18 @@ bool clp_pool_try_allocate(clp_pool *pool, size_t bytes, clp_buffer **out);
  * The host does not wait when a block passes to another stream. It waits only in these cases:
  *
  * - in clp_buffer_unbind;
- * - if the stream is a PoCL queue out of order, which cannot be made to wait: in clp_buffer_bind,
- *   and for new memory that the home stream has work on;
+ * - if the stream is an out-of-order queue of PoCL, which the pool cannot make wait: in
+ *   clp_buffer_bind, and for new memory that the home stream has work on;
  * - when memory goes back to the device, if the allocator can free memory neither behind pending
  *   work nor on a stream. This happens in clp_pool_free_held and similar calls, at a limit, and in
  *   the release of a block that is not held;
  * - on an arena whose parts are exclusive: for some milliseconds (clp_arena_options.one_thread);
  * - when memory has run out, as clp_pool_allocate says.
  *
- * A release makes no call to the backend. Only when another stream needs the block, the pool marks
- * the first stream. It then asks whether the work before the mark is done, or makes the other
- * stream wait for the mark. The mark covers all work that the first stream was given until then. So
- * this work must not wait for later work of the other stream, nor for a host thread that waits for
- * such work.
+ * A release makes no call to the backend. The pool marks the first stream only when another stream
+ * needs the block. It then asks whether the work before the mark is done, or makes the other stream
+ * wait for the mark. The mark covers all work that the first stream was given until then. This work
+ * must not wait for later work of the other stream, nor for a host thread that waits for such work.
  *
  * You can mix these calls with clp_pool_allocate and clp_buffer_release, which use the allocator's
  * home stream. If the allocator has no home stream:
