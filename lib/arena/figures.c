@@ -60,7 +60,7 @@ static clp_arena_stats figures_locked(clpi_arena *arena)
 clp_status clp_arena_get_stats(const clp_allocator *arena, clp_arena_stats *stats)
 {
   CLPI_UNCANCELLED;
-  clpi_arena *found;
+  clpi_arena *found = NULL;
   clp_status status = arena_of(arena, "clp_arena_get_stats", &found);
   if (status)
     return status;
