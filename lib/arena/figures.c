@@ -23,7 +23,7 @@ static clp_status arena_of(const clp_allocator *allocator, const char *function,
 clp_status clp_arena_reserve(clp_allocator *arena, size_t bytes)
 {
   CLPI_UNCANCELLED;
-  clpi_arena *found;
+  clpi_arena *found = NULL;
   clp_status status = arena_of(arena, "clp_arena_reserve", &found);
   return status ? status : clpi_arena_fill_reserve(found, &bytes);
 }
@@ -134,7 +134,7 @@ static char *describe(clpi_arena *arena)
 clp_status clp_arena_dump(const clp_allocator *arena, FILE *file)
 {
   CLPI_UNCANCELLED;
-  clpi_arena *found;
+  clpi_arena *found = NULL;
   clp_status status = arena_of(arena, "clp_arena_dump", &found);
   if (status)
     return status;
