@@ -36,16 +36,19 @@ static void define(uint32_t number, uint32_t caller, const char *text, void *arg
   more[stacks.count++] = strdup(text);
 }
 
-/* Python gives its lock up in calls that block: then they are made without lines. No lock is held
- * here that another thread needs. Returns what gives the lock back; NULL: it is not taken. */
+/* Python gives its lock up in calls that block, and without the lock a stack has none of its lines.
+ * No lock is held here that another thread needs. Returns what gives the lock back; NULL: it is not
+ * taken. */
 static void (*take_python(int *state))(int)
 {
   void *(*own)(void) = (void *(*)(void))dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
+  if (!own || !own()) /* each function that is not there takes a microsecond to look for */
+    return NULL;
   int (*is_ending)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "_Py_IsFinalizing");
   int (*take)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "PyGILState_Ensure");
   void (*give)(int) = (void (*)(int))dlsym(RTLD_DEFAULT, "PyGILState_Release");
   is_ending = is_ending ? is_ending : (int (*)(void))dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
-  if (!own || !is_ending || !take || !give || !own() || is_ending())
+  if (!is_ending || !take || !give || is_ending())
     return NULL;
   *state = take();
   return give;
