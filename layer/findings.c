@@ -111,7 +111,8 @@ static void put_json(FILE *file, const char *text)
     if (*text == '\n')
       fputs(text[1] ? "\", \"" : "", file);
     else
-      fprintf(file, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text < ' ' ? ' ' : *text);
+      fprintf(file, *text == '"' || *text == '\\' ? "\\%c" : "%c",
+              (unsigned char)*text < ' ' ? ' ' : *text);
   fputs("\"]}\n", file);
 }
 

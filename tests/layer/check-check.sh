@@ -20,7 +20,7 @@ finds_each() {
   while IFS='|' read -r name options kind message; do
     # shellcheck disable=SC2086 # none, or one
     clpool 66 check $options --json=errors.json "$@" "$name"
-    lines=$(grep -c "^{\"kind\": \"$kind\", \"text\": \[\"clpool check: " errors.json) || :
+    lines=$(grep -c "^{\"kind\": \"$kind\", \"text\": \[\"clpool check: .*$file:" errors.json) || :
     [ "$lines $(tail -n 1 err)" = "1 clpool check: 1 error: 1 $kind" ] ||
       fail "$name: $(cat all errors.json)"
     grep -qF "clpool check: $message" err || fail "$name: not \"$message\": $(cat all)"
@@ -35,12 +35,12 @@ finds_each() {
   done <cases
 }
 
-make_of wrong.txt wrong.c 'void ' '(void)'
+make_of wrong.txt wröng.c 'void ' '(void)'
 # shellcheck disable=SC2016,SC2086 # for the shell that is run; a list of words
 if ! grep -q '^#define HAVE_LIBDW 1' "$builddir/config.h"; then
   echo 'not tried: C, whose lines are not known without libdw'
 elif $CC ${CLP_SANITIZER_FLAGS-} -I"$top_srcdir/tests" -DCL_TARGET_OPENCL_VERSION=200 -g -O0 \
-  -rdynamic -w -o wrong wrong.c -lOpenCL -ldl 2>err; then
+  -rdynamic -w -o wrong wröng.c -lOpenCL -ldl 2>err; then
   finds_each ./wrong
   # Errors are left out, and exit codes are set, as the options say.
   clpool 5 check --error-exit=5 ./wrong leaks
