@@ -82,10 +82,11 @@ static cl_int CL_API_CALL release_queue(cl_command_queue handle)
 
 /* --- memory --- */
 
-/* A buffer with a zone behind it. NULL: it is to be made as the program asks. */
-static cl_mem create_guarded(clpi_check_context *context, const clpi_request *wanted,
-                             size_t zone_bytes)
+/* Memory with a zone behind it. NULL: it is to be made as the program asks. */
+static cl_mem create_guarded(clpi_check_context *context, const clpi_request *wanted)
 {
+  const size_t zone_bytes = clpi_checks.guard_bytes;
+  clpi_request longer = *wanted;
   cl_int code;
   if (wanted->is_image || wanted->properties || !wanted->bytes || !zone_bytes ||
       wanted->bytes > SIZE_MAX - zone_bytes || (wanted->flags & CL_MEM_USE_HOST_PTR) ||
@@ -94,10 +95,12 @@ static cl_mem create_guarded(clpi_check_context *context, const clpi_request *wa
   cl_mem source = wanted->host ? wanted->make(wanted, &code) : NULL;
   if (wanted->host && !source)
     return NULL;
-  cl_mem made = clpi_target->clCreateBuffer(context->handle,
-                                            wanted->flags & ~(cl_mem_flags)CL_MEM_COPY_HOST_PTR,
-                                            wanted->bytes + zone_bytes, NULL, &code);
-  const clpi_check_memory memory = {context, made, NULL, wanted->bytes, zone_bytes};
+  longer.bytes += zone_bytes;
+  longer.host = NULL;
+  longer.flags &= ~(cl_mem_flags)CL_MEM_COPY_HOST_PTR;
+  cl_mem made = longer.make(&longer, &code);
+  const clpi_check_memory memory = {context, wanted->is_svm ? NULL : made, (char *)made,
+                                    wanted->bytes, zone_bytes};
   if (made && !clpi_checked_fill(&memory, source)) {
     clpi_check_free(&memory);
     clpi_checked_evict(0); /* drivers take memory late */
@@ -108,33 +111,40 @@ static cl_mem create_guarded(clpi_check_context *context, const clpi_request *wa
   return made;
 }
 
+static void add_memory(clpi_check_context *context, const clpi_request *wanted, cl_mem made,
+                       size_t zone_bytes)
+{
+  size_t bytes = wanted->bytes;
+  if (wanted->is_image)
+    clpi_target->clGetMemObjectInfo(made, CL_MEM_SIZE, sizeof(bytes), &bytes, NULL);
+  clpi_checked *it = clpi_checked_add(context, made,
+                                      wanted->is_image ? "an image"
+                                      : wanted->is_svm ? "a shared virtual memory block"
+                                                       : "a buffer",
+                                      bytes, zone_bytes);
+  if (!it)
+    return;
+  /* The host and kernels may write shared virtual memory in ways that are not seen. */
+  it->was_written = wanted->host || wanted->is_svm;
+  it->mem.is_watched = wanted->flags & CL_MEM_USE_HOST_PTR; /* the program may free that then */
+  it->mem.missing_flags = zone_bytes ? wanted->flags & CL_MEM_COPY_HOST_PTR : 0;
+  if (wanted->flags && it->mem.missing_flags == wanted->flags)
+    it->mem.added_flags = CL_MEM_READ_WRITE; /* PoCL reports it for no flags */
+}
+
 static cl_mem create_memory(const clpi_request *wanted, cl_int *code)
 {
   clpi_check_context *context = clpi_check_find_context(wanted->context);
-  size_t bytes = wanted->bytes, zone_bytes = clpi_checks.guard_bytes;
-  cl_mem made = context ? create_guarded(context, wanted, zone_bytes) : NULL;
-  if (!made) {
-    zone_bytes = 0;
+  cl_mem guarded = context ? create_guarded(context, wanted) : NULL;
+  cl_mem made = guarded ? guarded : wanted->make(wanted, code);
+  if (!made && *code == CL_MEM_OBJECT_ALLOCATION_FAILURE) {
+    clpi_checked_evict(0);
     made = wanted->make(wanted, code);
-    if (!made && *code == CL_MEM_OBJECT_ALLOCATION_FAILURE) {
-      clpi_checked_evict(0);
-      made = wanted->make(wanted, code);
-    }
+  }
+  if (!guarded)
     made = clpi_exact_image(wanted, made, code);
-  }
-  if (!made || !context)
-    return made;
-  if (wanted->is_image)
-    clpi_target->clGetMemObjectInfo(made, CL_MEM_SIZE, sizeof(bytes), &bytes, NULL);
-  clpi_checked *it = clpi_checked_add(context, made, wanted->is_image ? "an image" : "a buffer",
-                                      bytes, zone_bytes);
-  if (it) {
-    it->was_written = wanted->host != NULL;
-    it->mem.is_watched = wanted->flags & CL_MEM_USE_HOST_PTR; /* the program may free that then */
-    it->mem.missing_flags = zone_bytes ? wanted->flags & CL_MEM_COPY_HOST_PTR : 0;
-    if (wanted->flags && it->mem.missing_flags == wanted->flags)
-      it->mem.added_flags = CL_MEM_READ_WRITE; /* PoCL reports it for no flags */
-  }
+  if (made && context)
+    add_memory(context, wanted, made, guarded ? clpi_checks.guard_bytes : 0);
   return made;
 }
 
@@ -181,43 +191,6 @@ static cl_int CL_API_CALL set_destructor(cl_mem handle, void(CL_CALLBACK *notify
 }
 
 /* --- shared virtual memory --- */
-
-static char *allocate_guarded(clpi_check_context *context, cl_svm_mem_flags flags, size_t bytes,
-                              size_t zone_bytes, cl_uint alignment)
-{
-  if (!context || !bytes || !zone_bytes || bytes > SIZE_MAX - zone_bytes)
-    return NULL;
-  char *made = clpi_target->clSVMAlloc(context->handle, flags, bytes + zone_bytes, alignment);
-  const clpi_check_memory memory = {context, NULL, made, bytes, zone_bytes};
-  if (!made || clpi_checked_fill(&memory, NULL))
-    return made;
-  clpi_check_free(&memory);
-  return NULL;
-}
-
-/* The host and kernels may write it in ways that are not seen. */
-static void *CL_API_CALL svm_alloc(cl_context handle, cl_svm_mem_flags flags, size_t bytes,
-                                   cl_uint alignment)
-{
-  clpi_check_context *context = clpi_check_find_context(handle);
-  size_t zone_bytes = clpi_checks.guard_bytes;
-  char *made = allocate_guarded(context, flags, bytes, zone_bytes, alignment);
-  if (!made) {
-    zone_bytes = 0;
-    made = clpi_target->clSVMAlloc(handle, flags, bytes, alignment);
-  }
-  if (!made && context && bytes) {
-    clpi_checked_evict(0);
-    made = clpi_target->clSVMAlloc(handle, flags, bytes, alignment);
-  }
-  clpi_checked *it = context && made
-                         ? clpi_checked_add(context, (cl_mem)made, "a shared virtual memory block",
-                                            bytes, zone_bytes)
-                         : NULL;
-  if (it)
-    it->was_written = true;
-  return made;
-}
 
 static void CL_API_CALL svm_free(cl_context context, void *pointer)
 {
@@ -293,7 +266,6 @@ static cl_icd_dispatch functions = {
     .clReleaseMemObject = release_mem,
     .clGetMemObjectInfo = clpi_exact_info,
     .clSetMemObjectDestructorCallback = set_destructor,
-    .clSVMAlloc = svm_alloc,
     .clSVMFree = svm_free,
     .clCreateUserEvent = create_user_event,
     .clSetUserEventStatus = set_user_event,

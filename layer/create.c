@@ -51,6 +51,8 @@ static bool image_key(clpi_kind_key *key, cl_mem_flags flags, const cl_image_for
 static clpi_reason find_pool(const clpi_request *wanted, clpi_context **context, clpi_kind_key *key)
 {
   *context = clpi_context_find(wanted->context);
+  if (wanted->is_svm)
+    return CLPI_OTHER;
   if (wanted->host || (wanted->flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)))
     return CLPI_HOST_POINTER;
   if (wanted->properties)
@@ -81,7 +83,7 @@ static cl_mem create(const clpi_request *wanted, cl_int *code)
                               : clpi_buffer_create(context, wanted->flags, wanted->bytes, code);
     if (!made && !*code) {
       made = wanted->make(wanted, code);
-      if (made && !(wanted->is_image && wanted->desc->buffer))
+      if (made && !wanted->is_svm && !(wanted->is_image && wanted->desc->buffer))
         clpi_count_other(wanted->is_image, why == CLPI_POOLED ? CLPI_OTHER : why);
     }
   } while (make_again(&attempt, *code, wanted->context));
@@ -92,17 +94,4 @@ cl_mem clpi_create(const clpi_request *wanted, cl_int *code)
 {
   cl_mem made = create(wanted, code);
   return clpi_exact_image(wanted, made, code);
-}
-
-/* --- shared virtual memory --- */
-
-void *CL_API_CALL clpi_create_svm(cl_context context, cl_svm_mem_flags flags, size_t bytes,
-                                  cl_uint alignment)
-{
-  void *memory;
-  clpi_attempt attempt = clpi_attempt_begin();
-  do
-    memory = clpi_target->clSVMAlloc(context, flags, bytes, alignment);
-  while (!memory && bytes > 0 && make_again(&attempt, CL_MEM_OBJECT_ALLOCATION_FAILURE, context));
-  return memory;
 }

@@ -16,7 +16,7 @@ static bool is_refusal(cl_int code)
 
 static void tell(const clpi_request *wanted, cl_mem mem, cl_int code)
 {
-  const char *kind = wanted->is_image ? "image" : "buffer";
+  const char *kind = wanted->is_image ? "image" : wanted->is_svm ? "svm" : "buffer";
   size_t bytes = wanted->bytes;
   if (!mem) {
     if (bytes > 0 && is_refusal(code))
@@ -67,17 +67,6 @@ static cl_int CL_API_CALL release(cl_mem mem)
 
 /* --- shared virtual memory --- */
 
-static void *CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_flags flags, size_t bytes,
-                                   cl_uint alignment)
-{
-  void *pointer = clpi_target->clSVMAlloc(context, flags, bytes, alignment);
-  if (pointer)
-    clpi_ledger_add(context, pointer, bytes, "svm", flags);
-  else if (bytes > 0)
-    clpi_ledger_refuse(context, bytes, "svm", flags);
-  return pointer;
-}
-
 static void CL_API_CALL svm_free(cl_context context, void *pointer)
 {
   clpi_ledger_release(pointer, NULL);
@@ -103,7 +92,6 @@ static cl_icd_dispatch functions = {
     .clCreateSubBuffer = create_sub_buffer,
     .clRetainMemObject = retain,
     .clReleaseMemObject = release,
-    .clSVMAlloc = svm_alloc,
     .clSVMFree = svm_free,
     .clEnqueueSVMFree = enqueue_svm_free,
 };

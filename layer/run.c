@@ -169,7 +169,6 @@ static cl_icd_dispatch functions = {
     .clReleaseMemObject = release_mem,
     .clGetMemObjectInfo = clpi_exact_info,
     .clSetMemObjectDestructorCallback = set_destructor,
-    .clSVMAlloc = clpi_create_svm,
 };
 
 /* The library waits for events to find out whether work is done, or for memory to come back. Such a

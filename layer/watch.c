@@ -55,7 +55,7 @@ static cl_command_queue CL_API_CALL create_queue_with_properties(
   return queue;
 }
 
-/* --- memory objects --- */
+/* --- memory --- */
 
 static cl_mem create(const clpi_request *wanted, cl_int *code)
 {
@@ -78,8 +78,9 @@ static cl_mem make_buffer(const clpi_request *it, cl_int *code)
 static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t bytes,
                                         void *host, cl_int *code)
 {
-  const clpi_request wanted = {context, NULL, flags, bytes, false, NULL, NULL, host, make_buffer};
-  return create(&wanted, code);
+  return create(
+      &(clpi_request){context, NULL, flags, bytes, 0, false, false, NULL, NULL, host, make_buffer},
+      code);
 }
 
 static cl_mem CL_API_CALL create_buffer_with_properties(cl_context context,
@@ -87,9 +88,25 @@ static cl_mem CL_API_CALL create_buffer_with_properties(cl_context context,
                                                         cl_mem_flags flags, size_t bytes,
                                                         void *host, cl_int *code)
 {
-  const clpi_request wanted = {context, properties, flags, bytes,      false,
-                               NULL,    NULL,       host,  make_buffer};
-  return create(&wanted, code);
+  return create(&(clpi_request){context, properties, flags, bytes, 0, false, false, NULL, NULL,
+                                host, make_buffer},
+                code);
+}
+
+/* The call has no code. */
+static cl_mem make_svm(const clpi_request *it, cl_int *code)
+{
+  void *made = clpi_target->clSVMAlloc(it->context, it->flags, it->bytes, it->alignment);
+  *code = made || !it->bytes ? CL_SUCCESS : CL_MEM_OBJECT_ALLOCATION_FAILURE;
+  return made;
+}
+
+static void *CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_flags flags, size_t bytes,
+                                   cl_uint alignment)
+{
+  return create(&(clpi_request){context, NULL, flags, bytes, alignment, false, true, NULL, NULL,
+                                NULL, make_svm},
+                NULL);
 }
 
 static cl_mem make_image(const clpi_request *it, cl_int *code)
@@ -105,16 +122,18 @@ static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags,
                                        const cl_image_format *format, const cl_image_desc *desc,
                                        void *host, cl_int *code)
 {
-  const clpi_request wanted = {context, NULL, flags, 0, true, format, desc, host, make_image};
-  return create(&wanted, code);
+  return create(
+      &(clpi_request){context, NULL, flags, 0, 0, true, false, format, desc, host, make_image},
+      code);
 }
 
 static cl_mem CL_API_CALL create_image_with_properties(
     cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
     const cl_image_format *format, const cl_image_desc *desc, void *host, cl_int *code)
 {
-  const clpi_request wanted = {context, properties, flags, 0, true, format, desc, host, make_image};
-  return create(&wanted, code);
+  return create(&(clpi_request){context, properties, flags, 0, 0, true, false, format, desc, host,
+                                make_image},
+                code);
 }
 
 /* Drivers before OpenCL 1.2 have these alone. */
@@ -139,8 +158,9 @@ static cl_mem CL_API_CALL create_image_2d(cl_context context, cl_mem_flags flags
                               .image_width = width,
                               .image_height = height,
                               .image_row_pitch = row_pitch};
-  const clpi_request wanted = {context, NULL, flags, 0, true, format, &desc, host, make_old_image};
-  return create(&wanted, code);
+  return create(
+      &(clpi_request){context, NULL, flags, 0, 0, true, false, format, &desc, host, make_old_image},
+      code);
 }
 
 static cl_mem CL_API_CALL create_image_3d(cl_context context, cl_mem_flags flags,
@@ -154,8 +174,9 @@ static cl_mem CL_API_CALL create_image_3d(cl_context context, cl_mem_flags flags
                               .image_depth = depth,
                               .image_row_pitch = row_pitch,
                               .image_slice_pitch = slice_pitch};
-  const clpi_request wanted = {context, NULL, flags, 0, true, format, &desc, host, make_old_image};
-  return create(&wanted, code);
+  return create(
+      &(clpi_request){context, NULL, flags, 0, 0, true, false, format, &desc, host, make_old_image},
+      code);
 }
 
 /* --- functions of extensions --- */
@@ -191,6 +212,7 @@ void clpi_watch(const clpi_watcher *given, cl_icd_dispatch *functions)
   functions->clCreateCommandQueueWithProperties = create_queue_with_properties;
   functions->clCreateBuffer = create_buffer;
   functions->clCreateBufferWithProperties = create_buffer_with_properties;
+  functions->clSVMAlloc = svm_alloc;
   functions->clCreateImage = create_image;
   functions->clCreateImageWithProperties = create_image_with_properties;
   functions->clCreateImage2D = create_image_2d;
