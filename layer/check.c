@@ -82,8 +82,8 @@ static cl_int CL_API_CALL release_queue(cl_command_queue handle)
 
 /* --- memory --- */
 
-/* Memory with a zone behind it. NULL: it is to be made as the program asks. */
-static cl_mem create_guarded(clpi_check_context *context, const clpi_request *wanted)
+/* Makes it with a zone behind it. False: it is to be made as the program asks. */
+static bool make_guarded(const clpi_request *wanted, clpi_checked *draft)
 {
   const size_t zone_bytes = clpi_checks.guard_bytes;
   clpi_request longer = *wanted;
@@ -91,61 +91,58 @@ static cl_mem create_guarded(clpi_check_context *context, const clpi_request *wa
   if (wanted->is_image || wanted->properties || !wanted->bytes || !zone_bytes ||
       wanted->bytes > SIZE_MAX - zone_bytes || (wanted->flags & CL_MEM_USE_HOST_PTR) ||
       !wanted->host != !(wanted->flags & CL_MEM_COPY_HOST_PTR))
-    return NULL;
+    return false;
   cl_mem source = wanted->host ? wanted->make(wanted, &code) : NULL;
   if (wanted->host && !source)
-    return NULL;
-  longer.bytes += zone_bytes;
+    return false;
   longer.host = NULL;
   longer.flags &= ~(cl_mem_flags)CL_MEM_COPY_HOST_PTR;
-  cl_mem made = longer.make(&longer, &code);
-  const clpi_check_memory memory = {context, wanted->is_svm ? NULL : made, (char *)made,
-                                    wanted->bytes, zone_bytes};
-  if (made && !clpi_checked_fill(&memory, source)) {
-    clpi_check_free(&memory);
-    clpi_checked_evict(0); /* drivers take memory late */
-    made = NULL;
-  }
+  longer.bytes += zone_bytes;
+  draft->mem.handle = longer.make(&longer, &code);
+  draft->mem.block_bytes = longer.bytes;
+  bool is_made = draft->mem.handle && clpi_checked_fill(draft, source);
   if (source)
     clpi_target->clReleaseMemObject(source);
-  return made;
+  if (!is_made)
+    clpi_checked_evict(0); /* drivers take memory late */
+  else if (wanted->host)
+    draft->mem.missing_flags = CL_MEM_COPY_HOST_PTR;
+  if (is_made && wanted->host && !longer.flags)
+    draft->mem.added_flags = CL_MEM_READ_WRITE; /* PoCL reports it for no flags */
+  return is_made;
 }
 
-static void add_memory(clpi_check_context *context, const clpi_request *wanted, cl_mem made,
-                       size_t zone_bytes)
+static void make_as_asked(const clpi_request *wanted, cl_int *code, clpi_mem *draft)
 {
-  size_t bytes = wanted->bytes;
-  if (wanted->is_image)
-    clpi_target->clGetMemObjectInfo(made, CL_MEM_SIZE, sizeof(bytes), &bytes, NULL);
-  clpi_checked *it = clpi_checked_add(context, made,
-                                      wanted->is_image ? "an image"
-                                      : wanted->is_svm ? "a shared virtual memory block"
-                                                       : "a buffer",
-                                      bytes, zone_bytes);
-  if (!it)
-    return;
-  /* The host and kernels may write shared virtual memory in ways that are not seen. */
-  it->was_written = wanted->host || wanted->is_svm;
-  it->mem.is_watched = wanted->flags & CL_MEM_USE_HOST_PTR; /* the program may free that then */
-  it->mem.missing_flags = zone_bytes ? wanted->flags & CL_MEM_COPY_HOST_PTR : 0;
-  if (wanted->flags && it->mem.missing_flags == wanted->flags)
-    it->mem.added_flags = CL_MEM_READ_WRITE; /* PoCL reports it for no flags */
-}
-
-static cl_mem create_memory(const clpi_request *wanted, cl_int *code)
-{
-  clpi_check_context *context = clpi_check_find_context(wanted->context);
-  cl_mem guarded = context ? create_guarded(context, wanted) : NULL;
-  cl_mem made = guarded ? guarded : wanted->make(wanted, code);
+  cl_mem made = wanted->make(wanted, code);
   if (!made && *code == CL_MEM_OBJECT_ALLOCATION_FAILURE) {
     clpi_checked_evict(0);
     made = wanted->make(wanted, code);
   }
-  if (!guarded)
-    made = clpi_exact_image(wanted, made, code);
-  if (made && context)
-    add_memory(context, wanted, made, guarded ? clpi_checks.guard_bytes : 0);
-  return made;
+  draft->handle = clpi_exact_image(wanted, made, code);
+  if (draft->handle && wanted->is_image)
+    clpi_target->clGetMemObjectInfo(draft->handle, CL_MEM_SIZE, sizeof(draft->bytes), &draft->bytes,
+                                    NULL);
+  draft->block_bytes = draft->bytes;
+}
+
+/* The host and kernels may write shared virtual memory in ways that are not seen. The program may
+ * free the memory of CL_MEM_USE_HOST_PTR when the driver tells it. */
+static cl_mem create_memory(const clpi_request *wanted, cl_int *code)
+{
+  clpi_checked made = {
+      .mem = {.bytes = wanted->bytes, .is_watched = wanted->flags & CL_MEM_USE_HOST_PTR},
+      .context = clpi_check_find_context(wanted->context),
+      .what = wanted->is_image ? "an image"
+              : wanted->is_svm ? "a shared virtual memory block"
+                               : "a buffer",
+      .is_svm = wanted->is_svm,
+      .was_written = wanted->is_svm || wanted->host};
+  if (!made.context || !make_guarded(wanted, &made))
+    make_as_asked(wanted, code, &made.mem);
+  if (made.context && made.mem.handle)
+    clpi_checked_add(&made);
+  return made.mem.handle;
 }
 
 static cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags,
@@ -157,7 +154,10 @@ static cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags,
   const cl_buffer_region *at = region;
   cl_mem part = clpi_exact_sub_buffer(buffer, flags, type, region, code);
   if (part && whole)
-    clpi_checked_add(whole->context, part, "a sub-buffer", at->size, 0);
+    clpi_checked_add(
+        &(clpi_checked){.mem = {.handle = part, .bytes = at->size, .block_bytes = at->size},
+                        .context = whole->context,
+                        .what = "a sub-buffer"});
   return part;
 }
 
@@ -203,51 +203,6 @@ static void CL_API_CALL svm_free(cl_context context, void *pointer)
     clpi_check_tell(CLPI_WRONG_CALL, "clSVMFree", "frees once too often", it);
 }
 
-/* --- events --- */
-
-static cl_event CL_API_CALL create_user_event(cl_context context, cl_int *code)
-{
-  cl_event made = clpi_target->clCreateUserEvent(context, code);
-  clpi_check_user_events += made != NULL;
-  return made;
-}
-
-static cl_int CL_API_CALL set_user_event(cl_event event, cl_int status)
-{
-  cl_int code = clpi_target->clSetUserEventStatus(event, status);
-  clpi_check_user_events -= !code;
-  return code;
-}
-
-typedef struct callback {
-  void(CL_CALLBACK *function)(cl_event, cl_int, void *);
-  void *user_data;
-} callback;
-
-static void CL_CALLBACK call_back(cl_event event, cl_int status, void *user_data)
-{
-  const callback it = *(callback *)user_data;
-  const bool before = clpi_check_is_called_back;
-  free(user_data);
-  clpi_check_is_called_back = true;
-  it.function(event, status, it.user_data);
-  clpi_check_is_called_back = before;
-}
-
-static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int status,
-                                             void(CL_CALLBACK *function)(cl_event, cl_int, void *),
-                                             void *user_data)
-{
-  callback *it = function ? malloc(sizeof(*it)) : NULL;
-  if (!it)
-    return clpi_target->clSetEventCallback(event, status, function, user_data);
-  *it = (callback){function, user_data};
-  cl_int code = clpi_target->clSetEventCallback(event, status, call_back, it);
-  if (code)
-    free(it);
-  return code;
-}
-
 /* --- the layer --- */
 
 static void see_extension(void)
@@ -267,9 +222,6 @@ static cl_icd_dispatch functions = {
     .clGetMemObjectInfo = clpi_exact_info,
     .clSetMemObjectDestructorCallback = set_destructor,
     .clSVMFree = svm_free,
-    .clCreateUserEvent = create_user_event,
-    .clSetUserEventStatus = set_user_event,
-    .clSetEventCallback = set_event_callback,
 };
 
 /* Leaves the default where the variable is not set. False, after a complaint: it is wrong. */

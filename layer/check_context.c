@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "check_context.h"
 
+#include "checked.h"
 #include "core/base/cancel.h"
 #include "dispatch.h"
 #include "handles.h"
@@ -11,10 +12,8 @@
 #include <sys/param.h>
 #include <unistd.h>
 
-atomic_int clpi_check_user_events;
 atomic_bool clpi_check_sees_all = true;
-_Thread_local bool clpi_check_is_called_back;
-enum { PART_BYTES = 1 << 20 }; /* of memory that is read at once */
+enum { STAGING_BYTES = 1 << 20 };
 
 static clpi_handles contexts = CLPI_HANDLES_INIT, queues = CLPI_HANDLES_INIT;
 
@@ -43,14 +42,15 @@ void clpi_check_add_context(cl_context handle)
       !is_new_enough(*devices))
     return;
   clpi_check_context *context = calloc(1, sizeof(*context));
-  if (!context || !clpi_handles_put(&contexts, handle, context)) {
-    free(context);
+  if (!context)
     return;
-  }
   context->handle = handle;
-  context->device = *devices;
   context->references = context->users = 1;
+  context->own = clpi_target->clCreateCommandQueue(handle, *devices, 0, NULL);
+  context->staging = clpi_target->clCreateBuffer(handle, 0, STAGING_BYTES, NULL, NULL);
   pthread_mutex_init(&context->lock, NULL);
+  if (!context->own || !context->staging || !clpi_handles_put(&contexts, handle, context))
+    clpi_check_drop_user(context);
 }
 
 void clpi_check_drop_user(clpi_check_context *context)
@@ -102,13 +102,16 @@ void clpi_check_end_queue(clpi_check_queue *queue)
 
 /* --- waiting --- */
 
-enum { TURN_US = 20, MOST_TURNS = 1 << 15, QUICK_TURNS = 20, FEW_TURNS = 40, FEWER = 8 };
+enum { TURN_US = 20, MOST_TURNS = 1 << 15, LEAST_TURNS = 40, QUICK_TURNS = 20, FEWER = 8 };
 
-static bool await(cl_command_queue queue, int turns)
+/* Waits a number of turns at most, far fewer after a wait in vain: the work may wait for the
+ * program, or for a callback that this thread is in. */
+static bool await(cl_command_queue queue, atomic_int *most)
 {
   CLPI_UNCANCELLED;
+  const int turns = *most;
   cl_event end;
-  if (clpi_check_is_called_back || clpi_target->clEnqueueMarkerWithWaitList(queue, 0, NULL, &end))
+  if (clpi_target->clEnqueueMarkerWithWaitList(queue, 0, NULL, &end))
     return false;
   clpi_target->clFlush(queue);
   for (int i = 0; i < turns && clpi_layer_progress(end) > CL_COMPLETE; i++)
@@ -119,22 +122,19 @@ static bool await(cl_command_queue queue, int turns)
   /* A marker may fail before all work is done. */
   bool has_ended = clpi_layer_progress(end) == CL_COMPLETE;
   clpi_target->clReleaseEvent(end);
+  *most = has_ended ? MIN(turns + 1, MOST_TURNS) : MAX(turns / FEWER, LEAST_TURNS);
   return has_ended;
 }
 
 bool clpi_check_await(cl_command_queue queue)
 {
-  static atomic_int patience = MOST_TURNS;
-  bool has_ended = await(queue, clpi_check_user_events > 0 ? MIN(patience, FEW_TURNS) : patience);
-  patience = has_ended ? MIN(2 * patience, MOST_TURNS) : patience / FEWER + 1;
-  return has_ended;
+  static atomic_int most = MOST_TURNS;
+  return await(queue, &most);
 }
 
 bool clpi_check_await_all(clpi_check_context *context)
 {
   bool has_ended = !context->has_lost_work;
-  if (clpi_check_is_called_back)
-    return false;
   pthread_mutex_lock(&context->lock);
   for (clpi_check_queue *it = context->queues; it && has_ended; it = it->next)
     if (atomic_exchange(&it->has_work, false) || !clpi_check_sees_all)
@@ -144,84 +144,62 @@ bool clpi_check_await_all(clpi_check_context *context)
   return has_ended;
 }
 
-/* --- memory --- */
+/* --- memory, by the layer's own queue --- */
 
-/* Takes the lock. NULL: there is no queue, and the lock is not taken. */
-static cl_command_queue begin(clpi_check_context *context)
+static bool end_locked(clpi_check_context *context, cl_int code)
 {
-  if (clpi_check_is_called_back)
-    return NULL;
-  pthread_mutex_lock(&context->lock);
-  if (!context->own)
-    context->own = clpi_target->clCreateCommandQueue(context->handle, context->device, 0, NULL);
-  if (!context->own)
-    pthread_mutex_unlock(&context->lock);
-  return context->own;
-}
-
-static bool end(clpi_check_context *context, cl_int code)
-{
-  bool has_ended = await(context->own, MOST_TURNS);
+  static atomic_int most = MOST_TURNS;
+  bool has_ended = await(context->own, &most);
   pthread_mutex_unlock(&context->lock);
   return !code && has_ended;
 }
 
-static cl_int fill(cl_command_queue own, const clpi_check_memory *to, size_t offset, size_t bytes,
-                   int byte)
+static cl_int fill(const clpi_checked *to, size_t offset, size_t bytes, int byte)
 {
   const unsigned char pattern = (unsigned char)byte;
+  cl_command_queue own = to->context->own;
   if (byte < 0)
     return CL_SUCCESS;
-  return to->buffer ? clpi_target->clEnqueueFillBuffer(own, to->buffer, &pattern, 1, offset, bytes,
-                                                       0, NULL, NULL)
-                    : clpi_target->clEnqueueSVMMemFill(own, to->svm + offset, &pattern, 1, bytes, 0,
-                                                       NULL, NULL);
+  return to->is_svm ? clpi_target->clEnqueueSVMMemFill(own, (char *)to->mem.handle + offset,
+                                                       &pattern, 1, bytes, 0, NULL, NULL)
+                    : clpi_target->clEnqueueFillBuffer(own, to->mem.handle, &pattern, 1, offset,
+                                                       bytes, 0, NULL, NULL);
 }
 
-bool clpi_check_fill(const clpi_check_memory *to, cl_mem source, int byte, int zone_byte)
+bool clpi_check_fill(const clpi_checked *to, cl_mem source, int byte, int zone_byte)
 {
-  cl_command_queue own = begin(to->context);
-  if (!own)
-    return false;
-  cl_int code = source ? clpi_target->clEnqueueCopyBuffer(own, source, to->buffer, 0, 0, to->bytes,
-                                                          0, NULL, NULL)
-                       : fill(own, to, 0, to->bytes, byte);
-  return end(to->context, code | fill(own, to, to->bytes, to->zone_bytes, zone_byte));
+  const size_t bytes = to->mem.bytes;
+  pthread_mutex_lock(&to->context->lock);
+  cl_int code = source ? clpi_target->clEnqueueCopyBuffer(to->context->own, source, to->mem.handle,
+                                                          0, 0, bytes, 0, NULL, NULL)
+                       : fill(to, 0, bytes, byte);
+  return end_locked(to->context, code | fill(to, bytes, clpi_checked_zone(to), zone_byte));
 }
 
-/* By a buffer of the layer's own, since the host must not read all buffers. */
-static cl_int stage(clpi_check_context *context, cl_mem from, size_t offset, size_t bytes, void *to)
+static bool read_part(const clpi_checked *from, size_t offset, size_t bytes, void *to)
 {
-  cl_int code = CL_SUCCESS;
-  if (!context->staging)
-    context->staging = clpi_target->clCreateBuffer(context->handle, 0, PART_BYTES, NULL, &code);
-  if (!code)
-    code = clpi_target->clEnqueueCopyBuffer(context->own, from, context->staging, offset, 0, bytes,
+  clpi_check_context *context = from->context;
+  pthread_mutex_lock(&context->lock);
+  cl_int code =
+      from->is_svm
+          ? clpi_target->clEnqueueSVMMemcpy(context->own, CL_FALSE, to,
+                                            (char *)from->mem.handle + offset, bytes, 0, NULL, NULL)
+          : clpi_target->clEnqueueCopyBuffer(context->own, from->mem.handle, context->staging,
+                                             offset, 0, bytes, 0, NULL, NULL);
+  if (!code && !from->is_svm)
+    code = clpi_target->clEnqueueReadBuffer(context->own, context->staging, CL_FALSE, 0, bytes, to,
                                             0, NULL, NULL);
-  return code ? code
-              : clpi_target->clEnqueueReadBuffer(context->own, context->staging, CL_FALSE, 0, bytes,
-                                                 to, 0, NULL, NULL);
+  return end_locked(context, code);
 }
 
-static bool read_part(const clpi_check_memory *from, size_t offset, size_t bytes, void *to)
-{
-  cl_command_queue own = begin(from->context);
-  if (!own)
-    return false;
-  return end(from->context,
-             from->buffer ? stage(from->context, from->buffer, offset, bytes, to)
-                          : clpi_target->clEnqueueSVMMemcpy(own, CL_FALSE, to, from->svm + offset,
-                                                            bytes, 0, NULL, NULL));
-}
-
-size_t clpi_check_compare(const clpi_check_memory *memory, size_t offset, size_t bytes, int byte,
+size_t clpi_check_compare(const clpi_checked *it, size_t offset, size_t bytes, int byte,
                           size_t *first)
 {
   size_t different = 0;
-  unsigned char *found = malloc(MIN(bytes, (size_t)PART_BYTES));
+  unsigned char *found = malloc(MIN(bytes, (size_t)STAGING_BYTES));
   for (size_t done = 0, part; found && done < bytes; done += part) {
-    part = MIN(bytes - done, (size_t)PART_BYTES);
-    if (!read_part(memory, offset + done, part, found))
+    part = MIN(bytes - done, (size_t)STAGING_BYTES);
+    if (!read_part(it, offset + done, part, found))
       found = NULL; /* the driver may still write to it */
     for (size_t i = 0; found && i < part; i++)
       if (found[i] != byte && different++ == 0)
@@ -229,17 +207,4 @@ size_t clpi_check_compare(const clpi_check_memory *memory, size_t offset, size_t
   }
   free(found);
   return different;
-}
-
-void clpi_check_free(const clpi_check_memory *memory)
-{
-  cl_command_queue own = memory->buffer ? NULL : begin(memory->context);
-  void *pointer = memory->svm;
-  if (memory->buffer)
-    clpi_target->clReleaseMemObject(memory->buffer);
-  else if (!own)
-    clpi_target->clSVMFree(memory->context->handle, pointer);
-  else
-    (void)end(memory->context,
-              clpi_target->clEnqueueSVMFree(own, 1, &pointer, NULL, NULL, 0, NULL, NULL));
 }

@@ -12,14 +12,13 @@
 
 typedef struct clpi_check_context {
   cl_context handle;
-  cl_device_id device;       /* the first */
   atomic_size_t references;  /* the program's */
   atomic_size_t users;       /* memory and queues that are known, and one for the references */
   atomic_bool has_lost_work; /* a queue was released that may have work */
   pthread_mutex_t lock;      /* guards what follows */
   struct clpi_check_queue *queues;
-  cl_command_queue own; /* NULL: not yet */
-  cl_mem staging;       /* NULL: not yet */
+  cl_command_queue own;
+  cl_mem staging; /* the host reads memory through it, since it must not read all buffers */
 } clpi_check_context;
 
 /* Stays when the program has released it, until the driver gives its handle to another queue. */
@@ -50,34 +49,19 @@ void clpi_check_end_queue(clpi_check_queue *queue);
 bool clpi_check_await(cl_command_queue queue);
 bool clpi_check_await_all(clpi_check_context *context);
 
-/* The thread is in a callback of an event's, which work may wait for: it waits for nothing. */
-extern _Thread_local bool clpi_check_is_called_back;
-
-/* Events that the program made and has not ended. While there are some, waits are short. */
-extern atomic_int clpi_check_user_events;
-
 /* Not once the program may do what cannot be seen, by a function of an extension's, a queue or a
  * kernel of which nothing is known. */
 extern atomic_bool clpi_check_sees_all;
 
-/* A buffer, or if that is NULL shared virtual memory, with a zone behind its bytes. */
-typedef struct clpi_check_memory {
-  clpi_check_context *context;
-  cl_mem buffer;
-  char *svm;
-  size_t bytes, zone_bytes;
-} clpi_check_memory;
+struct clpi_checked;
 
 /* Fills memory with what another buffer has, or if that is NULL with a byte, and its zone with a
  * byte. Negative: not at all. Done on return. False: the driver refuses it. */
-bool clpi_check_fill(const clpi_check_memory *memory, cl_mem source, int byte, int zone_byte);
+bool clpi_check_fill(const struct clpi_checked *memory, cl_mem source, int byte, int zone_byte);
 
 /* Counts the bytes of a range that are others than this one, and sets the offset of the first. 0 if
  * it cannot be read. */
-size_t clpi_check_compare(const clpi_check_memory *memory, size_t offset, size_t bytes, int byte,
+size_t clpi_check_compare(const struct clpi_checked *memory, size_t offset, size_t bytes, int byte,
                           size_t *first);
-
-/* Gives memory back to the driver, behind what the layer's own queue does with it. */
-void clpi_check_free(const clpi_check_memory *memory);
 
 #endif

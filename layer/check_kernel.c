@@ -7,50 +7,67 @@
 #include "stacks.h"
 
 #include <inttypes.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What an argument was when it was set: kernels keep no references. */
-typedef struct argument {
-  cl_mem handle; /* NULL: no memory that is known */
-  uint64_t serial;
-  size_t bytes;
-  uint32_t allocated;
-} argument;
-
 typedef struct kernel {
-  char name[64];
+  const char *name;
   clpi_check_call setting; /* for the errors of an argument that is set */
   atomic_size_t references;
   cl_uint count;
-  argument arguments[];
+  clpi_checked *arguments[]; /* whose holder the kernel is; NULL: no memory that is known */
 } kernel;
 
 static clpi_handles kernels = CLPI_HANDLES_INIT;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards arguments */
-static atomic_uint_fast64_t enqueues;                    /* of kernels so far */
+static atomic_uint_fast64_t enqueues; /* of kernels so far */
+
+static int compare_names(const void *one, const void *other)
+{
+  return strcmp(one, other);
+}
+
+/* Returns a copy that stays, the same one for the same name. */
+static const char *keep_name(const char *name)
+{
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static void *names;
+  pthread_mutex_lock(&lock);
+  char *const *found = tfind(name, &names, compare_names);
+  char *copy = found ? NULL : strdup(name);
+  if (copy)
+    found = tsearch(copy, &names, compare_names);
+  pthread_mutex_unlock(&lock);
+  return found ? *found : "(no host memory)";
+}
+
+static void end(kernel *it)
+{
+  for (cl_uint i = 0; it && i < it->count; i++)
+    clpi_checked_let_go(it->arguments[i]);
+  free(it);
+}
 
 static void add(cl_kernel handle)
 {
   cl_uint count = 0;
   cl_context context = NULL;
+  char name[64] = "(a long name)";
   clpi_target->clGetKernelInfo(handle, CL_KERNEL_NUM_ARGS, sizeof(count), &count, NULL);
   clpi_target->clGetKernelInfo(handle, CL_KERNEL_CONTEXT, sizeof(context), &context, NULL);
-  kernel *made = calloc(1, sizeof(*made) + count * sizeof(argument));
+  clpi_target->clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, sizeof(name), name, NULL);
+  kernel *made = calloc(1, sizeof(*made) + count * sizeof(clpi_checked *));
   if (!made)
     return;
   made->references = 1;
   made->count = count;
-  if (clpi_target->clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, sizeof(made->name), made->name,
-                                   NULL))
-    strcpy(made->name, "(a long name)");
+  made->name = keep_name(name);
   made->setting.context = clpi_check_find_context(context);
-  snprintf(made->setting.name, sizeof(made->setting.name), "an argument of kernel `%s`",
-           made->name);
-  free(clpi_handles_take(&kernels, handle));
+  snprintf(made->setting.name, sizeof(made->setting.name), "an argument of kernel `%s`", name);
+  end(clpi_handles_take(&kernels, handle));
   if (!clpi_handles_put(&kernels, handle, made))
-    free(made);
+    end(made);
 }
 
 static cl_kernel CL_API_CALL create_kernel(cl_program program, const char *name, cl_int *code)
@@ -85,7 +102,7 @@ static cl_int CL_API_CALL release_kernel(cl_kernel handle)
 {
   kernel *it = clpi_handles_find(&kernels, handle);
   if (it && clpi_references_drop(&it->references) == 1)
-    free(clpi_handles_take(&kernels, handle));
+    end(clpi_handles_take(&kernels, handle));
   return clpi_target->clReleaseKernel(handle);
 }
 
@@ -95,10 +112,10 @@ static void set(cl_kernel handle, cl_uint index, clpi_checked *it)
   if (!of || index >= of->count)
     return;
   (void)clpi_check_use(&of->setting, it);
-  pthread_mutex_lock(&lock);
-  of->arguments[index] =
-      it ? (argument){it->mem.handle, it->serial, it->mem.bytes, it->allocated} : (argument){0};
-  pthread_mutex_unlock(&lock);
+  if (it)
+    it->holders++;
+  clpi_checked_let_go(of->arguments[index]);
+  of->arguments[index] = it;
 }
 
 static cl_int CL_API_CALL set_argument(cl_kernel handle, cl_uint index, size_t bytes,
@@ -117,47 +134,37 @@ static cl_int CL_API_CALL set_svm_argument(cl_kernel handle, cl_uint index, cons
   return clpi_target->clSetKernelArgSVMPointer(handle, index, pointer);
 }
 
-/* The memory of an argument; NULL, and `*was` is set: it has none that is still the same. */
-static clpi_checked *find(const kernel *of, cl_uint index, argument *was)
-{
-  pthread_mutex_lock(&lock);
-  *was = of->arguments[index];
-  pthread_mutex_unlock(&lock);
-  clpi_checked *it = was->handle ? clpi_checked_find(was->handle) : NULL;
-  return it && it->serial == was->serial ? it : NULL;
-}
-
 void clpi_check_run(clpi_check_call *call, cl_kernel handle)
 {
-  const kernel *of = clpi_handles_find(&kernels, handle);
+  kernel *of = clpi_handles_find(&kernels, handle);
   const uint64_t number = ++enqueues;
-  argument was;
   if (!of) {
     clpi_check_sees_all = false;
     return;
   }
   call->kernel = handle;
-  clpi_checked_note_kernel(NULL, of->name, number);
+  clpi_check_latest_kernel = of->name;
   snprintf(call->name, sizeof(call->name), "kernel `%s`, enqueue %" PRIu64 ",", of->name, number);
   for (cl_uint i = 0; i < of->count; i++) {
-    clpi_checked *it = find(of, i, &was);
+    clpi_checked *it = of->arguments[i];
     clpi_check_write(call, it);
-    if (it)
-      clpi_checked_note_kernel(clpi_checked_root(it), of->name, number);
-    else if (was.handle)
-      clpi_find(CLPI_AFTER_RELEASE, (clpi_places){clpi_stack_here(), 0, was.allocated},
-                "%s uses released memory of %zu bytes", call->name, was.bytes);
+    if (!it)
+      continue;
+    it = clpi_checked_root(it);
+    it->kernel_number = number;
+    const char *before = atomic_exchange(&it->kernel, of->name);
+    if (before && before != of->name)
+      it->had_several_kernels = true;
   }
 }
 
 void clpi_check_after_run(const clpi_check_call *call)
 {
   const kernel *of = clpi_handles_find(&kernels, call->kernel);
-  argument was;
   for (cl_uint i = 0; of && clpi_checks.every > 0 && i < of->count; i++) {
-    clpi_checked *it = find(of, i, &was);
-    it = it ? clpi_checked_root(it) : NULL;
-    if (it && it->has_zone && ++it->enqueues % clpi_checks.every == 0 && call->queue &&
+    clpi_checked *it = of->arguments[i] ? clpi_checked_root(of->arguments[i]) : NULL;
+    if (it && it->mem.references > 0 && clpi_checked_zone(it) > 0 &&
+        ++it->enqueues % clpi_checks.every == 0 && call->queue &&
         clpi_check_await(call->queue->handle))
       clpi_checked_compare(it, clpi_stack_here());
   }

@@ -12,150 +12,110 @@
 
 enum { ZONE_BYTE = 0xA5, QUARANTINE_BYTE = 0xDB, OBJECT_BYTES = 1024 };
 
-typedef struct list {
-  clpi_checked *first, *last;
-} list;
-
 clpi_check_settings clpi_checks;
+_Atomic(const char *) clpi_check_latest_kernel = "none";
 const size_t clpi_mem_size = sizeof(clpi_checked);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
-static list live, held; /* what the program has; the quarantine, of which the first goes first */
-static size_t held_bytes, svm_count;
-static uint64_t serials;
-static char latest_kernel[64] = "none";
-static atomic_bool is_ending; /* then nothing is freed that another thread may look at */
-
-static void append_locked(list *to, clpi_checked *it)
-{
-  it->before = to->last;
-  it->next = NULL;
-  *(to->last ? &to->last->next : &to->first) = it;
-  to->last = it;
-}
-
-static void take_locked(list *from, clpi_checked *it)
-{
-  *(it->before ? &it->before->next : &from->first) = it->next;
-  *(it->next ? &it->next->before : &from->last) = it->before;
-}
+static clpi_list live = {&live, &live};                  /* what the program has */
+static clpi_list held = {&held, &held};                  /* the quarantine; the first goes first */
+static size_t held_bytes;
 
 clpi_checked *clpi_checked_find_svm(const void *pointer)
 {
-  const uintptr_t at = (uintptr_t)pointer;
   clpi_checked *found = clpi_checked_find((cl_mem)pointer);
   pthread_mutex_lock(&lock);
-  for (clpi_checked *it = svm_count ? live.first : NULL; it && !found; it = it->next)
-    if (it->is_svm && at - (uintptr_t)it->mem.handle < it->mem.bytes)
+  clpi_list_each (clpi_checked, it, &live, link)
+    if (it->is_svm && (uintptr_t)pointer - (uintptr_t)it->mem.handle < it->mem.bytes)
       found = it;
   pthread_mutex_unlock(&lock);
   return found;
 }
 
-static clpi_check_memory memory_of(const clpi_checked *it)
-{
-  return (clpi_check_memory){it->context, it->is_svm ? NULL : it->mem.handle,
-                             (char *)it->mem.handle, it->mem.bytes,
-                             it->mem.block_bytes - it->mem.bytes};
-}
-
 /* --- what the program has --- */
 
-bool clpi_checked_fill(const clpi_check_memory *memory, cl_mem source)
+static void give_back(const clpi_checked *it)
 {
-  return clpi_check_fill(memory, source, (int)clpi_checks.fill, ZONE_BYTE);
+  if (it->is_svm)
+    clpi_target->clSVMFree(it->context->handle, it->mem.handle);
+  else
+    clpi_target->clReleaseMemObject(it->mem.handle);
 }
 
-clpi_checked *clpi_checked_add(clpi_check_context *context, cl_mem handle, const char *what,
-                               size_t bytes, size_t zone_bytes)
+bool clpi_checked_fill(const clpi_checked *draft, cl_mem source)
 {
-  clpi_checked *it = clpi_checked_find(handle);
-  if (!it && !(it = (clpi_checked *)clpi_mem_add(handle)))
-    return NULL;
-  it->context = context;
-  it->what = what;
-  it->is_svm = strstr(what, "shared") != NULL;
-  it->has_zone = zone_bytes > 0;
-  it->mem.references = 1;
-  it->mem.bytes = bytes;
-  it->mem.block_bytes = bytes + zone_bytes;
+  bool is_filled = clpi_check_fill(draft, source, (int)clpi_checks.fill, ZONE_BYTE);
+  if (!is_filled)
+    give_back(draft);
+  return is_filled;
+}
+
+void clpi_checked_add(const clpi_checked *draft)
+{
+  clpi_checked *it = clpi_checked_find(draft->mem.handle);
+  if (!it && !(it = (clpi_checked *)clpi_mem_add(draft->mem.handle)))
+    return;
+  clpi_checked *whole = (clpi_checked *)it->mem.whole;
+  const size_t origin = it->mem.origin;
+  *it = *draft;
+  it->mem.whole = whole ? &whole->mem : NULL;
+  it->mem.origin = origin;
+  it->mem.references = it->holders = 1;
   it->allocated = clpi_stack_here();
-  context->users++;
+  it->context->users++;
+  if (whole)
+    whole->holders++;
   clpi_checked_evict(clpi_checks.quarantine_bytes);
   pthread_mutex_lock(&lock);
-  it->serial = ++serials;
-  svm_count += it->is_svm;
-  append_locked(&live, it);
+  clpi_list_push_back(&live, &it->link);
   pthread_mutex_unlock(&lock);
-  return it;
 }
 
-void clpi_checked_note_kernel(clpi_checked *it, const char *kernel, uint64_t enqueue)
+void clpi_checked_let_go(clpi_checked *it)
 {
-  pthread_mutex_lock(&lock);
-  if (it) {
-    it->had_several_kernels |= *it->kernel && strcmp(it->kernel, kernel) != 0;
-    it->enqueue = enqueue;
-    snprintf(it->kernel, sizeof(it->kernel), "%s", kernel);
+  for (clpi_checked *whole; it && clpi_references_drop(&it->holders) == 1; it = whole) {
+    whole = (clpi_checked *)it->mem.whole;
+    free(it);
   }
-  snprintf(latest_kernel, sizeof(latest_kernel), "%s", kernel);
-  pthread_mutex_unlock(&lock);
-}
-
-/* Who may have written to it since the last time. */
-static void take_kernel(clpi_checked *it, char who[160])
-{
-  pthread_mutex_lock(&lock);
-  if (*it->kernel)
-    snprintf(who, 160, "%s `%s`, enqueue %" PRIu64 ",",
-             it->had_several_kernels ? "one of several kernels, the latest" : "kernel", it->kernel,
-             it->enqueue);
-  else
-    snprintf(who, 160, "the program");
-  *it->kernel = '\0';
-  it->had_several_kernels = false;
-  pthread_mutex_unlock(&lock);
 }
 
 void clpi_checked_compare(clpi_checked *it, uint32_t here)
 {
-  const clpi_check_memory memory = memory_of(it);
-  char who[160];
+  char who[160] = "the program";
+  const char *kernel = atomic_exchange(&it->kernel, NULL);
+  const bool had_several = atomic_exchange(&it->had_several_kernels, false);
+  const size_t bytes = it->mem.bytes, zone_bytes = clpi_checked_zone(it);
   size_t first, count;
-  take_kernel(it, who);
-  if (!it->has_zone ||
-      !(count = clpi_check_compare(&memory, memory.bytes, memory.zone_bytes, ZONE_BYTE, &first)))
+  if (zone_bytes == 0 || !(count = clpi_check_compare(it, bytes, zone_bytes, ZONE_BYTE, &first)))
     return;
+  if (kernel)
+    snprintf(who, sizeof(who), "%s `%s`, enqueue %" PRIuFAST64 ",",
+             had_several ? "one of several kernels, the latest" : "kernel", kernel,
+             it->kernel_number);
   clpi_find(CLPI_PAST_END, (clpi_places){here, it->released, it->allocated},
             "%s wrote %zu byte%s at offset +%zu behind %s of %zu bytes", who, count,
-            count == 1 ? "" : "s", first - memory.bytes, it->what, memory.bytes);
-  (void)clpi_check_fill(&memory, NULL, -1, ZONE_BYTE);
+            count == 1 ? "" : "s", first - bytes, it->what, bytes);
+  (void)clpi_check_fill(it, NULL, -1, ZONE_BYTE);
 }
 
 /* --- what it has released --- */
 
 static void forget(clpi_checked *it, bool is_freed)
 {
-  const clpi_check_memory memory = memory_of(it);
   (void)clpi_mem_take(it->mem.handle);
-  if (!is_ending)
-    free(it);
   if (is_freed)
-    clpi_check_free(&memory);
-  clpi_check_drop_user(memory.context);
+    give_back(it);
+  clpi_check_drop_user(it->context);
+  clpi_checked_let_go(it);
 }
 
 static void evict(clpi_checked *it)
 {
-  const clpi_check_memory memory = memory_of(it);
-  char kernel[sizeof(latest_kernel)];
   size_t first;
-  pthread_mutex_lock(&lock);
-  memcpy(kernel, latest_kernel, sizeof(kernel));
-  pthread_mutex_unlock(&lock);
+  const char *kernel = clpi_check_latest_kernel;
   if (!it->was_compared && clpi_check_await_all(it->context))
     clpi_checked_compare(it, 0);
-  if (it->is_filled && clpi_check_compare(&memory, 0, memory.bytes, QUARANTINE_BYTE, &first) > 0)
+  if (it->is_filled && clpi_check_compare(it, 0, it->mem.bytes, QUARANTINE_BYTE, &first) > 0)
     clpi_find(CLPI_AFTER_RELEASE, (clpi_places){0, it->released, it->allocated},
               "work that was enqueued after the release (the latest kernel: `%s`) wrote at offset "
               "%zu of %s of %zu bytes",
@@ -172,9 +132,9 @@ void clpi_checked_evict(size_t bytes)
 {
   for (clpi_checked *oldest;; evict(oldest)) {
     pthread_mutex_lock(&lock);
-    oldest = held_bytes > bytes ? held.first : NULL;
+    oldest = held_bytes > bytes ? clpi_list_entry(held.next, clpi_checked, link) : NULL;
     if (oldest) {
-      take_locked(&held, oldest);
+      clpi_list_remove(&oldest->link);
       held_bytes -= bytes_held_for(oldest);
       if (oldest->mem.whole)
         oldest->mem.whole->held_parts--;
@@ -187,26 +147,25 @@ void clpi_checked_evict(size_t bytes)
 
 static void hold(clpi_checked *it)
 {
-  const clpi_check_memory memory = memory_of(it);
-  it->is_filled = it->was_compared && it->has_zone && clpi_check_sees_all &&
-                  clpi_check_fill(&memory, NULL, QUARANTINE_BYTE, -1);
+  it->is_filled = it->was_compared && clpi_checked_zone(it) > 0 && clpi_check_sees_all &&
+                  clpi_check_fill(it, NULL, QUARANTINE_BYTE, -1);
   pthread_mutex_lock(&lock);
   held_bytes += bytes_held_for(it);
-  append_locked(&held, it);
+  clpi_list_push_back(&held, &it->link);
   if (it->mem.whole)
     it->mem.whole->held_parts++;
   pthread_mutex_unlock(&lock);
-  if (!clpi_check_is_called_back)
-    clpi_checked_evict(clpi_checks.quarantine_bytes);
+  clpi_checked_evict(clpi_checks.quarantine_bytes);
 }
 
 static void take_from_program(clpi_checked *it)
 {
   it->released = clpi_stack_here();
   pthread_mutex_lock(&lock);
-  svm_count -= it->is_svm;
-  take_locked(&live, it);
+  clpi_list_remove(&it->link);
   pthread_mutex_unlock(&lock);
+  if ((it->was_compared = clpi_check_await_all(it->context)))
+    clpi_checked_compare(it, 0);
 }
 
 void clpi_checked_forget(clpi_checked *it)
@@ -214,8 +173,6 @@ void clpi_checked_forget(clpi_checked *it)
   if (!it)
     return;
   take_from_program(it);
-  if (clpi_check_await_all(it->context))
-    clpi_checked_compare(it, 0);
   forget(it, false);
 }
 
@@ -227,8 +184,6 @@ static void end(clpi_checked *it)
   if (it->map_count)
     clpi_find(CLPI_WRONG_CALL, (clpi_places){it->released, 0, it->allocated},
               "the program releases, while it is mapped, %s of %zu bytes", it->what, it->mem.bytes);
-  if ((it->was_compared = clpi_check_await_all(it->context)))
-    clpi_checked_compare(it, 0);
   if (!it->mem.is_watched && !it->map_count && bytes_held_for(it) <= clpi_checks.quarantine_bytes) {
     hold(it);
     return;
@@ -253,47 +208,30 @@ cl_int clpi_checked_drop(clpi_checked *it)
 
 /* --- at the end --- */
 
-/* Takes the first of the live ones that have not had a turn, and moves it behind the others. */
-static clpi_checked *take_turn(void)
-{
-  pthread_mutex_lock(&lock);
-  clpi_checked *it = live.first;
-  if (it && !it->had_turn) {
-    it->had_turn = true;
-    it->context->users++;
-    take_locked(&live, it);
-    append_locked(&live, it);
-  } else {
-    it = NULL;
-  }
-  pthread_mutex_unlock(&lock);
-  return it;
-}
-
-/* Other threads may release memory meanwhile. */
+/* Other threads that make or release memory wait meanwhile. */
 void clpi_checked_finish(void)
 {
-  clpi_checked *it;
-  is_ending = true;
   clpi_checked_evict(0);
-  while ((it = take_turn())) {
-    if (it->has_zone && clpi_check_await_all(it->context))
+  pthread_mutex_lock(&lock);
+  clpi_list_each (clpi_checked, it, &live, link)
+    if (clpi_checked_zone(it) > 0 && clpi_check_await_all(it->context))
       clpi_checked_compare(it, 0);
-    clpi_check_drop_user(it->context);
-  }
+  pthread_mutex_unlock(&lock);
 }
 
 void clpi_checked_find_leaks(void)
 {
   pthread_mutex_lock(&lock);
-  for (clpi_checked *it = live.first; it; it = it->next) {
+  clpi_list_each (clpi_checked, it, &live, link) {
     size_t count = 0, bytes = 0;
-    for (clpi_checked *like = it->is_told ? NULL : it; like; like = like->next)
-      if (like->allocated == it->allocated && like->what == it->what) {
-        like->is_told = true;
-        count++;
-        bytes += like->mem.whole ? 0 : like->mem.bytes;
-      }
+    for (clpi_list *link = &it->link; !it->is_told && link != &live; link = link->next) {
+      clpi_checked *like = clpi_list_entry(link, clpi_checked, link);
+      if (like->allocated != it->allocated || like->what != it->what)
+        continue;
+      like->is_told = like != it;
+      count++;
+      bytes += like->mem.whole ? 0 : like->mem.bytes;
+    }
     if (count > 0)
       clpi_find(CLPI_LEAK, (clpi_places){0, 0, it->allocated},
                 "never released%s: %zu %s%s, %zu bytes in all,",

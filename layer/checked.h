@@ -6,6 +6,7 @@
 #define CLPOOL_LAYER_CHECKED_H
 
 #include "check_context.h"
+#include "core/base/list.h"
 #include "findings.h"
 #include "mem.h"
 
@@ -19,24 +20,27 @@ typedef struct clpi_check_settings {
 
 extern clpi_check_settings clpi_checks;
 
+/* The name of the latest kernel. Names stay valid. */
+extern _Atomic(const char *) clpi_check_latest_kernel;
+
 typedef struct clpi_checked {
   clpi_mem mem; /* first. The handle of shared virtual memory is its pointer */
   clpi_check_context *context;
   const char *what;             /* "a buffer" and so on */
-  uint64_t serial;              /* no two have the same */
   uint32_t allocated, released; /* stacks */
-  bool is_svm, has_zone;        /* a zone: behind mem.bytes, up to mem.block_bytes */
-  atomic_bool was_written;      /* by the program, as far as can be seen */
-  bool was_compared;            /* when it was released, and all work was done */
-  bool is_filled;               /* with the byte of the quarantine */
-  bool is_told;                 /* as leaked */
-  bool had_turn;                /* at the end of the process */
+  bool is_svm;
+  atomic_bool was_written; /* by the program, as far as can be seen */
+  bool was_compared;       /* when it was released, and all work was done */
+  bool is_filled;          /* with the byte of the quarantine */
+  bool is_told;            /* as leaked */
   atomic_size_t map_count;
-  char kernel[64]; /* the latest that had it since its zone was compared; "": none */
-  bool had_several_kernels;
-  uint64_t enqueue;       /* the number of that kernel's */
+  /* The latest kernel that had it since its zone was compared; NULL: none. */
+  _Atomic(const char *) kernel;
+  atomic_uint_fast64_t kernel_number;
+  atomic_bool had_several_kernels;
   atomic_size_t enqueues; /* of all kernels that had it */
-  struct clpi_checked *before, *next;
+  atomic_size_t holders;  /* of this struct: what is known, parts, and arguments of kernels */
+  clpi_list link;
 } clpi_checked;
 
 static inline clpi_checked *clpi_checked_find(cl_mem handle)
@@ -55,17 +59,22 @@ static inline clpi_checked *clpi_checked_root(clpi_checked *it)
   return it;
 }
 
+/* The bytes of its zone. */
+static inline size_t clpi_checked_zone(const clpi_checked *it)
+{
+  return it->mem.block_bytes - it->mem.bytes;
+}
+
 /* Fills new memory, with what `source` has or, if that is NULL, with the byte of fresh memory, and
- * the zone. False: the driver refuses it. */
-bool clpi_checked_fill(const clpi_check_memory *memory, cl_mem source);
+ * the zone. False: the driver refuses it, and has the memory back. */
+bool clpi_checked_fill(const clpi_checked *draft, cl_mem source);
 
-/* Adds what the driver made, with the caller's stack; NULL: no host memory. Parts of other memory
+/* Adds what the driver made, as the draft has it, with the caller's stack. Parts of other memory
  * are known to clpi_mem_find already. */
-clpi_checked *clpi_checked_add(clpi_check_context *context, cl_mem handle, const char *what,
-                               size_t bytes, size_t zone_bytes);
+void clpi_checked_add(const clpi_checked *draft);
 
-/* A kernel is enqueued that has it as an argument; NULL: one without. */
-void clpi_checked_note_kernel(clpi_checked *it, const char *kernel, uint64_t enqueue);
+/* Drops a holder. */
+void clpi_checked_let_go(clpi_checked *it);
 
 /* Compares the zone when all work is done, and sets it again. */
 void clpi_checked_compare(clpi_checked *it, uint32_t here);
