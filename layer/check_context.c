@@ -49,6 +49,7 @@ void clpi_check_add_context(cl_context handle)
   context->own = clpi_target->clCreateCommandQueue(handle, *devices, 0, NULL);
   context->staging = clpi_target->clCreateBuffer(handle, 0, STAGING_BYTES, NULL, NULL);
   pthread_mutex_init(&context->lock, NULL);
+  clpi_list_init(&context->queues);
   if (!context->own || !context->staging || !clpi_handles_put(&contexts, handle, context))
     clpi_check_drop_user(context);
 }
@@ -80,8 +81,7 @@ void clpi_check_add_queue(cl_context of, cl_command_queue handle)
   queue->references = 1;
   context->users++;
   pthread_mutex_lock(&context->lock);
-  queue->next = context->queues;
-  context->queues = queue;
+  clpi_list_push_back(&context->queues, &queue->link);
   pthread_mutex_unlock(&context->lock);
 }
 
@@ -91,10 +91,7 @@ void clpi_check_end_queue(clpi_check_queue *queue)
   if (!clpi_check_await(queue->handle))
     context->has_lost_work = true;
   pthread_mutex_lock(&context->lock);
-  clpi_check_queue **link = &context->queues;
-  while (*link != queue)
-    link = &(*link)->next;
-  *link = queue->next;
+  clpi_list_remove(&queue->link);
   queue->context = NULL;
   pthread_mutex_unlock(&context->lock);
   clpi_check_drop_user(context);
@@ -136,10 +133,9 @@ bool clpi_check_await_all(clpi_check_context *context)
 {
   bool has_ended = !context->has_lost_work;
   pthread_mutex_lock(&context->lock);
-  for (clpi_check_queue *it = context->queues; it && has_ended; it = it->next)
-    if (atomic_exchange(&it->has_work, false) || !clpi_check_sees_all)
-      if (!(has_ended = clpi_check_await(it->handle)))
-        it->has_work = true;
+  clpi_list_each(clpi_check_queue, it, &context->queues, link)
+    if (has_ended && (atomic_exchange(&it->has_work, false) || !clpi_check_sees_all))
+      it->has_work = !(has_ended = clpi_check_await(it->handle));
   pthread_mutex_unlock(&context->lock);
   return has_ended;
 }

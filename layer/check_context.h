@@ -4,6 +4,8 @@
 #ifndef CLPOOL_LAYER_CHECK_CONTEXT_H
 #define CLPOOL_LAYER_CHECK_CONTEXT_H
 
+#include "core/base/list.h"
+
 #include <CL/cl_layer.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -16,7 +18,7 @@ typedef struct clpi_check_context {
   atomic_size_t users;       /* memory and queues that are known, and one for the references */
   atomic_bool has_lost_work; /* a queue was released that may have work */
   pthread_mutex_t lock;      /* guards what follows */
-  struct clpi_check_queue *queues;
+  clpi_list queues;
   cl_command_queue own;
   cl_mem staging; /* the host reads memory through it, since it must not read all buffers */
 } clpi_check_context;
@@ -27,7 +29,7 @@ typedef struct clpi_check_queue {
   clpi_check_context *context; /* NULL: it is released */
   atomic_size_t references;    /* the program's */
   atomic_bool has_work;        /* that has not been waited for */
-  struct clpi_check_queue *next;
+  clpi_list link;
 } clpi_check_queue;
 
 /* The program made a context, or a queue. */

@@ -6,7 +6,6 @@
 #define CLPOOL_LAYER_CHECKED_H
 
 #include "check_context.h"
-#include "core/base/list.h"
 #include "findings.h"
 #include "mem.h"
 
