@@ -133,7 +133,7 @@ bool clpi_check_await_all(clpi_check_context *context)
 {
   bool has_ended = !context->has_lost_work;
   pthread_mutex_lock(&context->lock);
-  clpi_list_each(clpi_check_queue, it, &context->queues, link)
+  clpi_list_each (clpi_check_queue, it, &context->queues, link)
     if (has_ended && (atomic_exchange(&it->has_work, false) || !clpi_check_sees_all))
       it->has_work = !(has_ended = clpi_check_await(it->handle));
   pthread_mutex_unlock(&context->lock);
