@@ -7,13 +7,12 @@ pkglib_LTLIBRARIES += libclpool-layer.la libclpool-record.la libclpool-check.la
 endif
 libclpool_record_la_SOURCES = \
 	layer/dispatch.c layer/dispatch.h \
-	layer/ledger.c layer/ledger.h \
+	layer/handles.c layer/handles.h \
 	layer/record.c \
 	layer/recording.c layer/recording.h \
 	layer/watch.c layer/watch.h \
 	lib/core/base/error.c \
 	lib/core/base/fork.c \
-	lib/core/base/map.c \
 	lib/core/base/spinlock.c \
 	lib/core/base/thread_end.c \
 	lib/hooks/call_stack.c \

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The file of CLPOOL_LAYER_TRACE; in its name %p is the process's id. A process has at most one.
- * The ledger's lock guards it.
  *
  * The layer does not write to a file that has rows already, or that another process writes to. Two
  * writers would make it unreadable, and pointers of two processes do not make one trace. */
@@ -11,25 +10,23 @@
 
 #include <stdbool.h>
 
+/* The lock guards it. Its first failure ends the recording. */
+extern clpi_trace_file clpi_recording;
+
 /* Reads the variables, opens the file and writes the header. False, after a message: there is no
  * file to write to. */
 bool clpi_recording_begin(void);
 
-/* Whether rows are still written: nothing has failed, and this is not the child of a fork. Needs no
- * lock, because such a child must not take it. */
-bool clpi_recording_goes_on(void);
+/* Takes the lock. False, and without the lock: no more rows are written, because something has
+ * failed, or this is the child of a fork. Such a child must not take the lock. */
+bool clpi_recording_lock(void);
 
-/* Whether CLPOOL_LAYER_STACKS is set, so that rows of allocations have stacks. */
+/* Rows are written at the latest by the first call in the next tick of the clock, some milliseconds
+ * later. So a process that is killed leaves nearly all rows. At the end of the process each row is
+ * written at once. */
+void clpi_recording_unlock(void);
+
+/* Whether rows of allocations have stacks (CLPOOL_LAYER_STACKS). Needs no lock. */
 bool clpi_recording_has_stacks(void);
-
-/* Adds a row. Rows are written at the latest with the first row of the next tick of the clock, some
- * milliseconds later. So a process that is killed leaves nearly all rows. */
-void clpi_recording_put(const clpi_trace_row *row);
-
-/* Ends the recording, because host memory has run out. */
-void clpi_recording_stop(void);
-
-/* Writes the buffer, and from now on each row at once, for the end of the process. */
-void clpi_recording_write_through(void);
 
 #endif
