@@ -70,11 +70,9 @@ static cl_int CL_API_CALL retain_queue(cl_command_queue handle)
 static cl_int CL_API_CALL release_queue(cl_command_queue handle)
 {
   clpi_check_queue *queue = clpi_check_find_queue(handle);
-  const size_t references = queue ? clpi_references_drop(&queue->references) : 2;
-  if (references == 1)
-    clpi_check_end_queue(queue);
+  const size_t references = queue ? clpi_check_drop_queue(queue) : 2;
   if (references > 0)
-    return clpi_target->clReleaseCommandQueue(handle);
+    return references > 1 ? clpi_target->clReleaseCommandQueue(handle) : CL_SUCCESS;
   clpi_find(CLPI_WRONG_CALL, (clpi_places){.here = clpi_stack_here()},
             "clReleaseCommandQueue is given a queue that was released");
   return CL_INVALID_COMMAND_QUEUE;

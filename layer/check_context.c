@@ -5,6 +5,7 @@
 #include "core/base/cancel.h"
 #include "dispatch.h"
 #include "handles.h"
+#include "references.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -85,18 +86,6 @@ void clpi_check_add_queue(cl_context of, cl_command_queue handle)
   pthread_mutex_unlock(&context->lock);
 }
 
-void clpi_check_end_queue(clpi_check_queue *queue)
-{
-  clpi_check_context *context = queue->context;
-  if (!clpi_check_await(queue->handle))
-    context->has_lost_work = true;
-  pthread_mutex_lock(&context->lock);
-  clpi_list_remove(&queue->link);
-  queue->context = NULL;
-  pthread_mutex_unlock(&context->lock);
-  clpi_check_drop_user(context);
-}
-
 /* --- waiting --- */
 
 enum { TURN_US = 20, MOST_TURNS = 1 << 15, LEAST_TURNS = 40, QUICK_TURNS = 20, FEWER = 8 };
@@ -129,15 +118,44 @@ bool clpi_check_await(cl_command_queue queue)
   return await(queue, &most);
 }
 
+static void end_queue_locked(clpi_check_queue *queue)
+{
+  clpi_list_remove(&queue->link);
+  queue->context->users--; /* it has others */
+  queue->context = NULL;
+  clpi_target->clReleaseCommandQueue(queue->handle);
+}
+
 bool clpi_check_await_all(clpi_check_context *context)
 {
-  bool has_ended = !context->has_lost_work;
+  bool has_ended = true;
   pthread_mutex_lock(&context->lock);
-  clpi_list_each (clpi_check_queue, it, &context->queues, link)
-    if (has_ended && (atomic_exchange(&it->has_work, false) || !clpi_check_sees_all))
+  for (clpi_list *next, *link = context->queues.next; has_ended && link != &context->queues;
+       link = next) {
+    clpi_check_queue *it = clpi_list_entry(link, clpi_check_queue, link);
+    next = link->next;
+    if (atomic_exchange(&it->has_work, false) || !clpi_check_sees_all)
       it->has_work = !(has_ended = clpi_check_await(it->handle));
+    if (has_ended && it->references == 0)
+      end_queue_locked(it);
+  }
   pthread_mutex_unlock(&context->lock);
   return has_ended;
+}
+
+size_t clpi_check_drop_queue(clpi_check_queue *queue)
+{
+  clpi_check_context *context = queue->context;
+  if (!context)
+    return 0;
+  context->users++;
+  const size_t references = clpi_references_drop(&queue->references);
+  if (references == 1) {
+    clpi_target->clFlush(queue->handle); /* as its release does */
+    (void)clpi_check_await_all(context);
+  }
+  clpi_check_drop_user(context);
+  return references;
 }
 
 /* --- memory, by the layer's own queue --- */

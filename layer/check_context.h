@@ -14,10 +14,9 @@
 
 typedef struct clpi_check_context {
   cl_context handle;
-  atomic_size_t references;  /* the program's */
-  atomic_size_t users;       /* memory and queues that are known, and one for the references */
-  atomic_bool has_lost_work; /* a queue was released that may have work */
-  pthread_mutex_t lock;      /* guards what follows */
+  atomic_size_t references; /* the program's */
+  atomic_size_t users;      /* memory and queues that are known, and one for the references */
+  pthread_mutex_t lock;     /* guards what follows */
   clpi_list queues;
   cl_command_queue own;
   cl_mem staging; /* the host reads memory through it, since it must not read all buffers */
@@ -26,7 +25,7 @@ typedef struct clpi_check_context {
 /* Stays when the program has released it, until the driver gives its handle to another queue. */
 typedef struct clpi_check_queue {
   cl_command_queue handle;
-  clpi_check_context *context; /* NULL: it is released */
+  clpi_check_context *context; /* NULL: it is released, and its work is done */
   atomic_size_t references;    /* the program's */
   atomic_bool has_work;        /* that has not been waited for */
   clpi_list link;
@@ -43,8 +42,9 @@ clpi_check_queue *clpi_check_find_queue(cl_command_queue handle);
 /* What is known of a context goes with its last user. */
 void clpi_check_drop_user(clpi_check_context *context);
 
-/* The program is about to release its last reference. */
-void clpi_check_end_queue(clpi_check_queue *queue);
+/* Drops a reference of the program's. The driver's last one goes when all work is done. Returns how
+ * many there were. */
+size_t clpi_check_drop_queue(clpi_check_queue *queue);
 
 /* Waits until what is queued is done. False: some of it failed, or it takes long, and may wait for
  * the program. The wait is 2 s at most, and less after waits in vain. */
