@@ -5,7 +5,6 @@
 #include "dispatch.h"
 #include "exact.h"
 #include "references.h"
-#include "stacks.h"
 #include "work.h"
 
 #include <clpool/bytes.h>
@@ -244,7 +243,7 @@ static bool begin(const cl_icd_dispatch *target)
   clpi_work_fill(&functions);
   clpi_check_fill_kernels(&functions);
   process = getpid();
-  return clpi_findings_begin() && clpi_stacks_begin() &&
+  return clpi_findings_begin() && clpi_stacks_begin(clpi_loader) &&
          read_size("CLPOOL_LAYER_EVERY", SIZE_MAX, &to->every) &&
          read_size("CLPOOL_LAYER_GUARD", 1 << 30, &to->guard_bytes) &&
          read_size("CLPOOL_LAYER_QUARANTINE", SIZE_MAX, &to->quarantine_bytes) &&

@@ -4,7 +4,6 @@
 #include "dispatch.h"
 #include "exact.h"
 #include "references.h"
-#include "stacks.h"
 #include "work.h"
 
 #include <stdio.h>

@@ -4,7 +4,6 @@
 #include "dispatch.h"
 #include "handles.h"
 #include "references.h"
-#include "stacks.h"
 
 #include <inttypes.h>
 #include <search.h>

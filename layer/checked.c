@@ -3,7 +3,6 @@
 
 #include "dispatch.h"
 #include "references.h"
-#include "stacks.h"
 
 #include <inttypes.h>
 #include <stdio.h>

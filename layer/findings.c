@@ -4,7 +4,6 @@
 #include "core/base/cancel.h"
 #include "core/base/map.h"
 #include "dispatch.h"
-#include "stacks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,177 +23,144 @@ static struct {
   clpi_map known;       /* hashes of errors */
   size_t counts[CLPI_FINDING_KINDS], suppressed;
   FILE *suppressions; /* a function's pattern in each line; NULL: none */
-  int json;           /* a file; -1: none */
-} findings = {.lock = PTHREAD_MUTEX_INITIALIZER, .json = -1};
+  FILE *json;         /* NULL: none */
+} findings = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 bool clpi_findings_begin(void)
 {
+  static char error[1 << 20]; /* is written by one call, because others may write to the file */
   const char *suppressions = secure_getenv("CLPOOL_LAYER_SUPPRESSIONS");
-  const char *json = secure_getenv("CLPOOL_LAYER_JSON");
-  const char *failed = NULL;
+  const char *json = secure_getenv("CLPOOL_LAYER_JSON"), *failed = NULL;
   if (suppressions && !(findings.suppressions = fopen(suppressions, "re")))
     failed = suppressions;
-  if (json && (findings.json = open(json, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) < 0)
+  if (json && !(findings.json = fopen(json, "ae")))
     failed = json;
   if (failed)
     clpi_layer_complain("cannot open %s: %s: nothing is checked", failed, strerror(errno));
+  else if (json)
+    setbuffer(findings.json, error, sizeof(error));
   return !failed;
 }
 
-/* --- one error --- */
-
-typedef struct report {
-  FILE *text;
-  const char *label; /* of the next frame */
-  char place[256];   /* the innermost frame, best of the program's own code */
-  unsigned quality;  /* of that */
-  bool needs_lines;  /* frames without a line are left out */
-  bool is_suppressed;
-} report;
+/* --- one error, whose stacks are texts (clpi_stack_text) --- */
 
 /* 0: it has no line; 1: it is of a Python package, or generated; 2: it is the program's. */
-static unsigned quality_of(const char *frame)
+static int quality_of(const char *frame)
 {
-  if (strstr(frame, "+0x"))
-    return 0;
-  return strstr(frame, "-packages/") || *frame == '<' ? 1 : 2;
+  const bool is_other = *frame == '<' || strstr(frame, "-packages/");
+  return strstr(frame, "+0x") ? 0 : is_other ? 1 : 2;
 }
 
-static bool is_suppressed(const char *frame)
+/* The innermost frame, best of the program's own code. */
+static const char *best_of(const char *stack)
+{
+  const char *best = stack;
+  for (const char *frame = stack; *frame; frame += strlen(frame) + 1)
+    if (quality_of(frame) > quality_of(best))
+      best = frame;
+  return best;
+}
+
+static bool is_suppressed(const char *stack)
 {
   char line[512], pattern[520];
-  bool is_found = false;
-  if (!findings.suppressions)
-    return false;
   rewind(findings.suppressions);
-  while (!is_found && fgets(line, sizeof(line), findings.suppressions)) {
+  while (fgets(line, sizeof(line), findings.suppressions)) {
     line[strcspn(line, "\r\n")] = '\0';
     snprintf(pattern, sizeof(pattern), "*%s*", line);
-    is_found = *line && *line != '#' && fnmatch(pattern, frame, 0) == 0;
+    for (const char *frame = stack; *frame; frame += strlen(frame) + 1)
+      if (*line && *line != '#' && fnmatch(pattern, frame, 0) == 0)
+        return true;
   }
-  return is_found;
+  return false;
 }
 
-static void choose_frame(const char *frame, void *argument)
+/* Frames without a line are left out if others have one. */
+static void put_stack(FILE *to, const char *label, const char *stack)
 {
-  report *to = argument;
-  const unsigned quality = quality_of(frame);
-  to->is_suppressed |= is_suppressed(frame);
-  to->needs_lines |= quality > 0;
-  if (*to->place && quality <= to->quality)
-    return;
-  snprintf(to->place, sizeof(to->place), "%s", frame);
-  to->quality = quality;
-}
-
-static void put_frame(const char *frame, void *argument)
-{
-  report *to = argument;
-  if (to->needs_lines && quality_of(frame) == 0)
-    return;
-  fprintf(to->text, "    %-12s %s\n", to->label, frame);
-  to->label = "";
-}
-
-static void put_stack(report *to, const char *label, uint32_t stack)
-{
-  *to = (report){.text = to->text, .label = label, .is_suppressed = to->is_suppressed};
-  clpi_stack_show(stack, choose_frame, to);
-  clpi_stack_show(stack, put_frame, to);
-}
-
-/* Writes the lines of a text as an array of JSON. */
-static void put_json(FILE *file, const char *text)
-{
-  fputs("[\"", file);
-  for (; *text; text++)
-    if (*text == '\n')
-      fputs(text[1] ? "\", \"" : "", file);
-    else
-      fprintf(file, *text == '"' || *text == '\\' ? "\\%c" : "%c",
-              (unsigned char)*text < ' ' ? ' ' : *text);
-  fputs("\"]}\n", file);
+  const int worst = quality_of(best_of(stack)) > 0;
+  for (const char *frame = stack; *frame; frame += strlen(frame) + 1)
+    if (quality_of(frame) >= worst) {
+      fprintf(to, "    %-12s %s\n", label, frame);
+      label = "";
+    }
 }
 
 /* Errors are marked for clpool, whose exit code is different then. */
-static void write_out(const char *key, const char *text)
+static void write_out(const char *kind, const char *text)
 {
-  const char *path = secure_getenv("CLPOOL_LAYER_ERRORS");
-  int mark = path ? open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
-  char *json = NULL;
-  size_t size;
-  if (mark >= 0)
-    close(mark);
+  const char *mark = secure_getenv("CLPOOL_LAYER_ERRORS");
+  FILE *json = findings.json;
+  if (mark)
+    close(open(mark, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   fputs(text, stderr);
-  FILE *file = findings.json >= 0 ? open_memstream(&json, &size) : NULL;
-  if (!file)
+  if (!json)
     return;
-  fprintf(file, "{\"kind\": \"%s\", \"text\": ", key);
-  put_json(file, text);
-  fclose(file);
-  if (json && write(findings.json, json, size) < 0)
+  fprintf(json, "{\"kind\": \"%s\", \"text\": [\"", kind);
+  for (; *text; text++)
+    if (*text == '\n')
+      fputs(text[1] ? "\", \"" : "\"]}\n", json);
+    else
+      fprintf(json, *text == '"' || *text == '\\' ? "\\%c" : "%c",
+              (unsigned char)*text < ' ' ? ' ' : *text);
+  if (fflush(json))
     clpi_layer_complain("an error is missing in the JSON file: %s", strerror(errno));
-  free(json);
 }
 
-static void tell_locked(clpi_finding_kind kind, const clpi_places *places, const char *message)
+static void tell_locked(clpi_finding_kind kind, const clpi_places *places, const char *format,
+                        va_list arguments)
 {
-  char *stacks = NULL, *text = NULL;
+  static const char *const labels[] = {"called at", "released at", "allocated at"};
+  char *stacks[] = {clpi_stack_text(places->here), clpi_stack_text(places->released),
+                    clpi_stack_text(places->allocated)};
+  char *text = NULL;
   size_t size;
-  report to = {.text = open_memstream(&stacks, &size)};
-  if (!to.text)
+  bool is_told = true;
+  FILE *to = open_memstream(&text, &size);
+  if (!to)
     return;
-  put_stack(&to, "called at", places->here);
-  put_stack(&to, "released at", places->released);
-  put_stack(&to, "allocated at", places->allocated);
-  fclose(to.text);
-  ++*(to.is_suppressed ? &findings.suppressed : &findings.counts[kind]);
-  if (!to.is_suppressed &&
-      asprintf(&text, "%s: %s%s%s\n%s", clpi_this_layer.name, message,
-               places->allocated ? " allocated at " : "", to.place, stacks) > 0)
+  fprintf(to, "%s: ", clpi_this_layer.name);
+  vfprintf(to, format, arguments);
+  fprintf(to, stacks[2] ? " allocated at %s\n" : "\n", stacks[2] ? best_of(stacks[2]) : "");
+  for (size_t i = 0; i < sizeof(stacks) / sizeof(stacks[0]); i++)
+    if (stacks[i]) {
+      is_told &= !findings.suppressions || !is_suppressed(stacks[i]);
+      put_stack(to, labels[i], stacks[i]);
+      free(stacks[i]);
+    }
+  fclose(to);
+  ++*(is_told ? &findings.counts[kind] : &findings.suppressed);
+  if (is_told && text)
     write_out(kinds[kind], text);
   free(text);
-  free(stacks);
-}
-
-static bool is_new_locked(clpi_finding_kind kind, const clpi_places *places, const char *format)
-{
-  const uint64_t parts[] = {kind + 1, places->here, places->allocated, places->released,
-                            (uintptr_t)format};
-  uint64_t hash = 0;
-  for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-    hash = (hash ^ parts[i]) * UINT64_C(0x9E3779B97F4A7C15), hash ^= hash >> 29;
-  bool is_new = !clpi_map_find(&findings.known, hash | 1);
-  if (is_new && clpi_map_reserve(&findings.known))
-    clpi_map_put(&findings.known, hash | 1, 1);
-  return is_new;
 }
 
 void clpi_find(clpi_finding_kind kind, clpi_places places, const char *format, ...)
 {
   CLPI_UNCANCELLED;
-  char message[512];
+  const uint64_t odd = 0x9e3779b97f4a7c15u; /* 2^64 over the golden ratio */
+  const uint64_t stacks = (places.here * odd + places.released) * odd + places.allocated;
+  const uint64_t hash = ((stacks * odd + kind) * odd + (uintptr_t)format) | 1;
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(message, sizeof(message), format, arguments);
-  va_end(arguments);
   pthread_mutex_lock(&findings.lock);
-  if (is_new_locked(kind, &places, format))
-    tell_locked(kind, &places, message);
+  if (!clpi_map_find(&findings.known, hash)) {
+    tell_locked(kind, &places, format, arguments);
+    if (clpi_map_reserve(&findings.known))
+      clpi_map_put(&findings.known, hash, 1);
+  }
   pthread_mutex_unlock(&findings.lock);
+  va_end(arguments);
 }
 
 void clpi_findings_sum_up(void)
 {
   char line[256] = "";
-  size_t sum = 0;
-  for (size_t i = 0; i < CLPI_FINDING_KINDS; i++) {
-    const size_t length = strlen(line), count = findings.counts[i];
-    if (count > 0)
-      snprintf(line + length, sizeof(line) - length, "%s%zu %s", sum ? ", " : ": ", count,
-               kinds[i]);
-    sum += count;
-  }
+  size_t sum = 0, length = 0;
+  for (size_t i = 0; i < CLPI_FINDING_KINDS; sum += findings.counts[i++])
+    if (findings.counts[i] > 0)
+      length += (size_t)snprintf(line + length, sizeof(line) - length, "%s%zu %s",
+                                 sum ? ", " : ": ", findings.counts[i], kinds[i]);
   if (findings.suppressed > 0)
     clpi_layer_complain("%zu suppressed", findings.suppressed);
   clpi_layer_complain("%zu error%s%s", sum, sum == 1 ? "" : "s", line);

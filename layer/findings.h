@@ -4,8 +4,7 @@
 #ifndef CLPOOL_LAYER_FINDINGS_H
 #define CLPOOL_LAYER_FINDINGS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "hooks/stack_numbers.h"
 
 typedef enum clpi_finding_kind {
   CLPI_PAST_END,
@@ -16,7 +15,7 @@ typedef enum clpi_finding_kind {
   CLPI_FINDING_KINDS
 } clpi_finding_kind;
 
-/* Stacks (stacks.h); 0: there is none. */
+/* Numbers of stacks; 0: there is none. */
 typedef struct clpi_places {
   uint32_t here, released, allocated;
 } clpi_places;

@@ -66,7 +66,6 @@ libclpool_check_la_SOURCES = \
 	layer/handles.c layer/handles.h \
 	layer/mem.c layer/mem.h \
 	layer/references.h \
-	layer/stacks.c layer/stacks.h \
 	layer/watch.c layer/watch.h \
 	layer/work.h
 libclpool_check_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)

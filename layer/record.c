@@ -203,7 +203,7 @@ static void put(const clpi_request *wanted, cl_mem made, size_t bytes)
   clpi_frames stack;
   const bool has_stack = made && clpi_recording_has_stacks();
   if (has_stack)
-    clpi_frames_read(&stack, NULL);
+    clpi_frames_read(&stack, NULL, false);
   if (clpi_recording_lock()) {
     put_locked(wanted, made, bytes, has_stack ? &stack : NULL);
     clpi_recording_unlock();

@@ -120,6 +120,7 @@ hook_sources = $(trace_hook_sources) \
 	lib/hooks/frame_lines.c lib/hooks/frame_lines.h \
 	lib/hooks/line_profile.c lib/hooks/line_profile.h \
 	lib/hooks/line_report.c lib/hooks/line_report.h \
+	lib/hooks/stack_numbers.c lib/hooks/stack_numbers.h \
 	lib/hooks/symbols.c lib/hooks/symbols.h
 
 noinst_LTLIBRARIES += libclpool-internal.la

@@ -32,7 +32,10 @@
   F(void, retain, (void *object), "Py_IncRef", NULL)                                               \
   F(void, release, (void *object), "Py_DecRef", NULL)                                              \
   F(int, stop_collector, (void), "PyGC_Disable", NULL) /* whether it was on */                     \
-  F(int, start_collector, (void), "PyGC_Enable", NULL)
+  F(int, start_collector, (void), "PyGC_Enable", NULL)                                             \
+  F(int, is_ending, (void), "Py_IsFinalizing", "_Py_IsFinalizing")                                 \
+  F(int, take_lock, (void), "PyGILState_Ensure", NULL)                                             \
+  F(void, give_lock, (int state), "PyGILState_Release", NULL)
 
 #define MEMBER(type, name, arguments, symbol, other) type(*name) arguments;
 #define FIND(type, name, arguments, symbol, other)                                                 \
@@ -177,10 +180,12 @@ static void describe_address(uintptr_t address, char text[CLPI_FRAME_BYTES])
 
 /* --- both --- */
 
-void clpi_frames_read(clpi_frames *frames, const void *callback_return)
+void clpi_frames_read(clpi_frames *frames, const void *callback_return, bool takes_lock)
 {
   clpi_call_stack stack;
   const python *api = find_python();
+  takes_lock = takes_lock && api && api->own_thread_state() && !api->is_ending();
+  frames->lock = takes_lock ? api->take_lock() : -1;
   clpi_call_stack_capture(&stack, clpi_walk_stack, callback_return);
   size_t begin = 0, end = clpi_call_stack_depth(&stack);
   while (end > 0 && is_left_out(clpi_call_stack_frame(&stack, end - 1)))
@@ -199,6 +204,8 @@ void clpi_frames_end(const clpi_frames *frames)
 {
   for (size_t i = 0; i < frames->line_count; i++)
     find_python()->release(frames->lines[i].code);
+  if (frames->lock >= 0)
+    find_python()->give_lock(frames->lock);
 }
 
 /* Moves from a node to its child. False: there is no host memory for it. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The calling thread's call stack, for a file: C's frames as addresses, and Python's lines. These
  * replace the interpreter's frames and all frames outside them. Python's lines are there if CPython
- * 3.10 or newer is in the process and the thread holds the interpreter's lock; the calls do not
- * wait for that lock. */
+ * 3.10 or newer is in the process and the thread holds the interpreter's lock. Python gives that up
+ * in calls that block. */
 #ifndef CLPOOL_HOOKS_FRAMES_H
 #define CLPOOL_HOOKS_FRAMES_H
 
@@ -17,6 +17,7 @@ typedef struct clpi_python_line {
 } clpi_python_line;
 
 typedef struct clpi_frames {
+  int lock; /* what gives the interpreter's lock back; negative: it was not taken */
   size_t line_count, frame_count;
   clpi_python_line lines[CLPI_MOST_FRAMES]; /* innermost first */
   uintptr_t frames[CLPI_MOST_FRAMES];       /* outermost first; all inside the lines */
@@ -26,8 +27,9 @@ typedef struct clpi_frames {
 void clpi_frames_leave_out(const void *one, const void *other);
 
 /* Reads the calling thread's stack. `callback_return` is as in clpi_call_stack_capture, or NULL. It
- * runs no code of the program, and waits for no lock except the dynamic linker's. */
-void clpi_frames_read(clpi_frames *frames, const void *callback_return);
+ * runs no code of the program. The locks that it may wait for are the dynamic linker's and, if it
+ * `takes_lock` until clpi_frames_end, the interpreter's. */
+void clpi_frames_read(clpi_frames *frames, const void *callback_return, bool takes_lock);
 
 /* Releases what clpi_frames_read holds. Call it on the same thread. */
 void clpi_frames_end(const clpi_frames *frames);

@@ -142,7 +142,7 @@ static void tell_malloc(const clp_hook_event *event, void *user_data)
 static void tell_malloc_with_stack(const clp_hook_event *event, void *user_data)
 {
   clpi_frames stack;
-  clpi_frames_read(&stack, CLPI_CALLBACK_RETURN);
+  clpi_frames_read(&stack, CLPI_CALLBACK_RETURN, false);
   tell_malloc_from(user_data, event, &stack);
   clpi_frames_end(&stack);
 }
