@@ -18,7 +18,7 @@ enum { MOST_BYTES = 16 << 20 };
 
 /* What a file contains. */
 typedef struct contents {
-  const char *start; /* NULL: there is none */
+  char *start; /* NULL: there is none, and to unmap it does nothing */
   size_t bytes;
 } contents;
 
@@ -58,12 +58,6 @@ static bool has_words(const contents *file, const char *words)
   return file->start && memmem(file->start, file->bytes, words, strlen(words));
 }
 
-static void close_file(const contents *file)
-{
-  if (file->start)
-    munmap((void *)file->start, file->bytes);
-}
-
 /* Both kinds of ELF files begin with the same members. */
 static bool is_same_machine(const contents *first, const contents *second)
 {
@@ -83,8 +77,8 @@ static bool can_replace(const char *path, const char *loader)
   const contents with = open_file(loader);
   bool can = has_words(&without, "OpenCL/vendors") && !has_words(&without, variable) &&
              has_words(&with, variable) && is_same_machine(&without, &with);
-  close_file(&without);
-  close_file(&with);
+  munmap(without.start, without.bytes);
+  munmap(with.start, with.bytes);
   return can;
 }
 

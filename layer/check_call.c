@@ -143,12 +143,12 @@ void clpi_mem_see_beyond(const clpi_mem *block)
 #define DEPENDS(queue) (void)0
 
 #define DEFINE(name, parameters, arguments, uses, move)                                            \
-  static cl_int CL_API_CALL seen_##name parameters                                                 \
+  static cl_int CL_API_CALL seen_##name CLPI_PARAMETERS parameters                                 \
   {                                                                                                \
     clpi_check_call call = begin_call(#name, queue);                                               \
     uses;                                                                                          \
     move;                                                                                          \
-    return end_call(&call, clpi_target->name arguments);                                           \
+    return end_call(&call, clpi_target->name CLPI_ARGUMENTS arguments);                            \
   }
 CLPI_WORK(DEFINE)
 #undef DEFINE

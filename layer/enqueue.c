@@ -80,14 +80,14 @@ static void see_dependence(cl_command_queue handle)
 #define DEPENDS(queue) see_dependence(queue)
 
 #define DEFINE(name, parameters, arguments, uses, move)                                            \
-  static cl_int CL_API_CALL seen_##name parameters                                                 \
+  static cl_int CL_API_CALL seen_##name CLPI_PARAMETERS parameters                                 \
   {                                                                                                \
     move;                                                                                          \
     cl_int code;                                                                                   \
     cl_event *longer = begin_work(queue, &count, &list);                                           \
     clpi_attempt attempt = clpi_attempt_begin();                                                   \
     do                                                                                             \
-      code = clpi_target->name arguments;                                                          \
+      code = clpi_target->name CLPI_ARGUMENTS arguments;                                           \
     while (work_again(&attempt, code, queue));                                                     \
     end_work(longer);                                                                              \
     return code;                                                                                   \

@@ -118,7 +118,6 @@ size_t clpi_mem_shift(cl_mem handle, size_t end)
   return end <= block ? block - mem->bytes : 0;
 }
 
-/* How far to move a box of bytes, as clEnqueueReadBufferRect has it. */
 size_t clpi_box_shift(cl_mem buffer, const size_t *origin, const size_t *region, size_t row_pitch,
                       size_t slice_pitch)
 {
@@ -146,7 +145,6 @@ static size_t pixel_of(cl_mem image)
   return bytes;
 }
 
-/* How far to move what a buffer has of an image. */
 size_t clpi_pixels_shift(cl_mem buffer, size_t offset, cl_mem image, const size_t *region)
 {
   if (!region || !clpi_mem_find(buffer))

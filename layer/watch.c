@@ -8,54 +8,76 @@
 
 static const clpi_watcher *watcher;
 
-/* --- contexts and queues --- */
+typedef void CL_CALLBACK context_notifier(const char *, const void *, size_t, void *);
 
-static cl_context CL_API_CALL create_context(const cl_context_properties *properties,
-                                             cl_uint num_devices, const cl_device_id *devices,
-                                             void(CL_CALLBACK *notify)(const char *, const void *,
-                                                                       size_t, void *),
-                                             void *user_data, cl_int *code)
-{
-  cl_context context =
-      clpi_target->clCreateContext(properties, num_devices, devices, notify, user_data, code);
-  if (context)
-    watcher->context(context);
-  return context;
-}
+/* Calls that make a context or a queue: the type and the name, parameters, arguments, and what the
+ * layer is told. */
+#define OWNERS(X)                                                                                  \
+  X(cl_context, clCreateContext,                                                                   \
+    (const cl_context_properties *properties, cl_uint count, const cl_device_id *devices,          \
+     context_notifier *notify, void *user_data, cl_int *code),                                     \
+    (properties, count, devices, notify, user_data, code), watcher->context(made))                 \
+  X(cl_context, clCreateContextFromType,                                                           \
+    (const cl_context_properties *properties, cl_device_type type, context_notifier *notify,       \
+     void *user_data, cl_int *code),                                                               \
+    (properties, type, notify, user_data, code), watcher->context(made))                           \
+  X(cl_command_queue, clCreateCommandQueue,                                                        \
+    (cl_context context, cl_device_id device, cl_command_queue_properties properties,              \
+     cl_int * code),                                                                               \
+    (context, device, properties, code), watcher->queue(context, made))                            \
+  X(cl_command_queue, clCreateCommandQueueWithProperties,                                          \
+    (cl_context context, cl_device_id device, const cl_queue_properties *properties,               \
+     cl_int *code),                                                                                \
+    (context, device, properties, code), watcher->queue(context, made))
 
-static cl_context CL_API_CALL
-create_context_from_type(const cl_context_properties *properties, cl_device_type type,
-                         void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
-                         void *user_data, cl_int *code)
-{
-  cl_context context =
-      clpi_target->clCreateContextFromType(properties, type, notify, user_data, code);
-  if (context)
-    watcher->context(context);
-  return context;
-}
+#define DEFINE(type, name, parameters, arguments, tell)                                            \
+  static type CL_API_CALL seen_##name parameters                                                   \
+  {                                                                                                \
+    type made = clpi_target->name arguments;                                                       \
+    if (made)                                                                                      \
+      tell;                                                                                        \
+    return made;                                                                                   \
+  }
+OWNERS(DEFINE)
+#undef DEFINE
 
-static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
-                                                 cl_command_queue_properties properties,
-                                                 cl_int *code)
-{
-  cl_command_queue queue = clpi_target->clCreateCommandQueue(context, device, properties, code);
-  if (queue)
-    watcher->queue(context, queue);
-  return queue;
-}
-
-static cl_command_queue CL_API_CALL create_queue_with_properties(
-    cl_context context, cl_device_id device, const cl_queue_properties *properties, cl_int *code)
-{
-  cl_command_queue queue =
-      clpi_target->clCreateCommandQueueWithProperties(context, device, properties, code);
-  if (queue)
-    watcher->queue(context, queue);
-  return queue;
-}
-
-/* --- memory --- */
+/* Calls that make memory: the name, parameters, arguments of a request, and the request. Drivers
+ * before OpenCL 1.2 have the last two alone for images. */
+#define MEMORY(X)                                                                                  \
+  X(clCreateBuffer,                                                                                \
+    (cl_context context, cl_mem_flags flags, size_t bytes, void *host, cl_int *code),              \
+    (it->context, it->flags, it->bytes, it->host, code), .bytes = bytes, .host = host)             \
+  X(clCreateBufferWithProperties,                                                                  \
+    (cl_context context, const cl_mem_properties *properties, cl_mem_flags flags, size_t bytes,    \
+     void *host, cl_int *code),                                                                    \
+    (it->context, it->properties, it->flags, it->bytes, it->host, code), .bytes = bytes,           \
+    .host = host, .properties = properties)                                                        \
+  X(clCreateImage,                                                                                 \
+    (cl_context context, cl_mem_flags flags, const cl_image_format *format,                        \
+     const cl_image_desc *desc, void *host, cl_int *code),                                         \
+    (it->context, it->flags, it->format, it->desc, it->host, code), .is_image = true,              \
+    .format = format, .desc = desc, .host = host)                                                  \
+  X(clCreateImageWithProperties,                                                                   \
+    (cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,                  \
+     const cl_image_format *format, const cl_image_desc *desc, void *host, cl_int *code),          \
+    (it->context, it->properties, it->flags, it->format, it->desc, it->host, code),                \
+    .is_image = true, .format = format, .desc = desc, .host = host, .properties = properties)      \
+  X(clCreateImage2D,                                                                               \
+    (cl_context context, cl_mem_flags flags, const cl_image_format *format, size_t width,          \
+     size_t height, size_t row, void *host, cl_int *code),                                         \
+    (it->context, it->flags, it->format, it->desc->image_width, it->desc->image_height,            \
+     it->desc->image_row_pitch, it->host, code),                                                   \
+    .is_image = true, .format = format, .host = host,                                              \
+    .desc = &(cl_image_desc){CL_MEM_OBJECT_IMAGE2D, width, height, .image_row_pitch = row})        \
+  X(clCreateImage3D,                                                                               \
+    (cl_context context, cl_mem_flags flags, const cl_image_format *format, size_t width,          \
+     size_t height, size_t depth, size_t row, size_t slice, void *host, cl_int *code),             \
+    (it->context, it->flags, it->format, it->desc->image_width, it->desc->image_height,            \
+     it->desc->image_depth, it->desc->image_row_pitch, it->desc->image_slice_pitch, it->host,      \
+     code),                                                                                        \
+    .is_image = true, .format = format, .host = host,                                              \
+    .desc = &(cl_image_desc){CL_MEM_OBJECT_IMAGE3D, width, height, depth, .image_row_pitch = row,  \
+                             .image_slice_pitch = slice})
 
 static cl_mem create(const clpi_request *wanted, cl_int *code)
 {
@@ -67,31 +89,19 @@ static cl_mem create(const clpi_request *wanted, cl_int *code)
   return made;
 }
 
-static cl_mem make_buffer(const clpi_request *it, cl_int *code)
-{
-  return it->properties
-             ? clpi_target->clCreateBufferWithProperties(it->context, it->properties, it->flags,
-                                                         it->bytes, it->host, code)
-             : clpi_target->clCreateBuffer(it->context, it->flags, it->bytes, it->host, code);
-}
-
-static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t bytes,
-                                        void *host, cl_int *code)
-{
-  return create(
-      &(clpi_request){context, NULL, flags, bytes, 0, false, false, NULL, NULL, host, make_buffer},
-      code);
-}
-
-static cl_mem CL_API_CALL create_buffer_with_properties(cl_context context,
-                                                        const cl_mem_properties *properties,
-                                                        cl_mem_flags flags, size_t bytes,
-                                                        void *host, cl_int *code)
-{
-  return create(&(clpi_request){context, properties, flags, bytes, 0, false, false, NULL, NULL,
-                                host, make_buffer},
-                code);
-}
+#define DEFINE(name, parameters, arguments, ...)                                                   \
+  static cl_mem make_##name(const clpi_request *it, cl_int *code)                                  \
+  {                                                                                                \
+    return clpi_target->name arguments;                                                            \
+  }                                                                                                \
+  static cl_mem CL_API_CALL seen_##name parameters                                                 \
+  {                                                                                                \
+    return create(                                                                                 \
+        &(clpi_request){.context = context, .flags = flags, __VA_ARGS__, .make = make_##name},     \
+        code);                                                                                     \
+  }
+MEMORY(DEFINE)
+#undef DEFINE
 
 /* The call has no code. */
 static cl_mem make_svm(const clpi_request *it, cl_int *code)
@@ -107,76 +117,6 @@ static void *CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_flags flags, s
   return create(&(clpi_request){context, NULL, flags, bytes, alignment, false, true, NULL, NULL,
                                 NULL, make_svm},
                 NULL);
-}
-
-static cl_mem make_image(const clpi_request *it, cl_int *code)
-{
-  return it->properties
-             ? clpi_target->clCreateImageWithProperties(it->context, it->properties, it->flags,
-                                                        it->format, it->desc, it->host, code)
-             : clpi_target->clCreateImage(it->context, it->flags, it->format, it->desc, it->host,
-                                          code);
-}
-
-static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags,
-                                       const cl_image_format *format, const cl_image_desc *desc,
-                                       void *host, cl_int *code)
-{
-  return create(
-      &(clpi_request){context, NULL, flags, 0, 0, true, false, format, desc, host, make_image},
-      code);
-}
-
-static cl_mem CL_API_CALL create_image_with_properties(
-    cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
-    const cl_image_format *format, const cl_image_desc *desc, void *host, cl_int *code)
-{
-  return create(&(clpi_request){context, properties, flags, 0, 0, true, false, format, desc, host,
-                                make_image},
-                code);
-}
-
-/* Drivers before OpenCL 1.2 have these alone. */
-static cl_mem make_old_image(const clpi_request *it, cl_int *code)
-{
-  const cl_image_desc *desc = it->desc;
-  return desc->image_type == CL_MEM_OBJECT_IMAGE2D
-             ? clpi_target->clCreateImage2D(it->context, it->flags, it->format, desc->image_width,
-                                            desc->image_height, desc->image_row_pitch, it->host,
-                                            code)
-             : clpi_target->clCreateImage3D(it->context, it->flags, it->format, desc->image_width,
-                                            desc->image_height, desc->image_depth,
-                                            desc->image_row_pitch, desc->image_slice_pitch,
-                                            it->host, code);
-}
-
-static cl_mem CL_API_CALL create_image_2d(cl_context context, cl_mem_flags flags,
-                                          const cl_image_format *format, size_t width,
-                                          size_t height, size_t row_pitch, void *host, cl_int *code)
-{
-  const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D,
-                              .image_width = width,
-                              .image_height = height,
-                              .image_row_pitch = row_pitch};
-  return create(
-      &(clpi_request){context, NULL, flags, 0, 0, true, false, format, &desc, host, make_old_image},
-      code);
-}
-
-static cl_mem CL_API_CALL create_image_3d(cl_context context, cl_mem_flags flags,
-                                          const cl_image_format *format, size_t width,
-                                          size_t height, size_t depth, size_t row_pitch,
-                                          size_t slice_pitch, void *host, cl_int *code)
-{
-  const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE3D,
-                              .image_width = width,
-                              .image_height = height,
-                              .image_depth = depth,
-                              .image_row_pitch = row_pitch,
-                              .image_slice_pitch = slice_pitch};
-  return create(
-      &(clpi_request){context, NULL, flags, 0, 0, true, false, format, &desc, host, make_old_image},
-      code);
 }
 
 /* --- functions of extensions --- */
@@ -205,18 +145,14 @@ static void *CL_API_CALL get_extension_for_platform(cl_platform_id platform, con
 
 void clpi_watch(const clpi_watcher *given, cl_icd_dispatch *functions)
 {
-  watcher = given;
-  functions->clCreateContext = create_context;
-  functions->clCreateContextFromType = create_context_from_type;
-  functions->clCreateCommandQueue = create_queue;
-  functions->clCreateCommandQueueWithProperties = create_queue_with_properties;
-  functions->clCreateBuffer = create_buffer;
-  functions->clCreateBufferWithProperties = create_buffer_with_properties;
+#define SET(type, name, parameters, arguments, tell) functions->name = seen_##name;
+  OWNERS(SET)
+#undef SET
+#define SET(name, parameters, arguments, ...) functions->name = seen_##name;
+  MEMORY(SET)
+#undef SET
   functions->clSVMAlloc = svm_alloc;
-  functions->clCreateImage = create_image;
-  functions->clCreateImageWithProperties = create_image_with_properties;
-  functions->clCreateImage2D = create_image_2d;
-  functions->clCreateImage3D = create_image_3d;
+  watcher = given;
   if (!watcher->extension)
     return;
   functions->clGetExtensionFunctionAddress = clpi_watch_extension;

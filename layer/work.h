@@ -8,60 +8,61 @@
 /* Sets a layer's functions of the list below. Each layer has this. */
 void clpi_work_fill(cl_icd_dispatch *functions);
 
+/* The whole of a function's parameters and arguments in the first list. */
+#define CLPI_PARAMETERS(...)                                                                       \
+  (cl_command_queue queue, __VA_ARGS__, cl_uint count, const cl_event *list, cl_event *event)
+#define CLPI_ARGUMENTS(...) (queue, __VA_ARGS__, count, list, event)
+
+/* In the lists, how the origin of a line or of a box of bytes moves. */
+#define CLPI_MOVE_LINE(image, origin)                                                              \
+  (origin = clpi_line_move(image, origin, region, (size_t[3]){0}))
+#define CLPI_MOVE_BOX(buffer, origin)                                                              \
+  (origin = clpi_box_move(origin, clpi_box_shift(buffer, origin, region, row_pitch, slice_pitch),  \
+                          (size_t[3]){0}))
+
 /* The one list: name, parameters, arguments, what the call does with memory, and how its ranges
- * move. A layer that wants to know what a call does defines the names in capitals; all define
- * DEPENDS, for work that runs the program's own functions, which may wait for anything. */
+ * move. All have a queue in front of the parameters, and events behind them. A layer that wants to
+ * know what a call does defines the names in capitals; all define DEPENDS, for work that runs the
+ * program's own functions, which may wait for anything. */
 #define CLPI_WORK(X)                                                                               \
   X(clEnqueueReadBuffer,                                                                           \
-    (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t bytes,         \
-     void *host, cl_uint count, const cl_event *list, cl_event *event),                            \
-    (queue, buffer, blocking, offset, bytes, host, count, list, event), READS(buffer),             \
+    (cl_mem buffer, cl_bool blocking, size_t offset, size_t bytes, void *host),                    \
+    (buffer, blocking, offset, bytes, host), READS(buffer),                                        \
     offset += clpi_mem_shift(buffer, offset + bytes))                                              \
   X(clEnqueueReadBufferRect,                                                                       \
-    (cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t *origin,                \
-     const size_t *host_origin, const size_t *region, size_t row_pitch, size_t slice_pitch,        \
-     size_t host_row_pitch, size_t host_slice_pitch, void *host, cl_uint count,                    \
-     const cl_event *list, cl_event *event),                                                       \
-    (queue, buffer, blocking, origin, host_origin, region, row_pitch, slice_pitch, host_row_pitch, \
-     host_slice_pitch, host, count, list, event),                                                  \
-    READS(buffer),                                                                                 \
-    origin = clpi_box_move(origin, clpi_box_shift(buffer, origin, region, row_pitch, slice_pitch), \
-                           (size_t[3]){0}))                                                        \
+    (cl_mem buffer, cl_bool blocking, const size_t *origin, const size_t *host_origin,             \
+     const size_t *region, size_t row_pitch, size_t slice_pitch, size_t host_row_pitch,            \
+     size_t host_slice_pitch, void *host),                                                         \
+    (buffer, blocking, origin, host_origin, region, row_pitch, slice_pitch, host_row_pitch,        \
+     host_slice_pitch, host),                                                                      \
+    READS(buffer), CLPI_MOVE_BOX(buffer, origin))                                                  \
   X(clEnqueueWriteBuffer,                                                                          \
-    (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t bytes,         \
-     const void *host, cl_uint count, const cl_event *list, cl_event *event),                      \
-    (queue, buffer, blocking, offset, bytes, host, count, list, event), WRITES(buffer),            \
+    (cl_mem buffer, cl_bool blocking, size_t offset, size_t bytes, const void *host),              \
+    (buffer, blocking, offset, bytes, host), WRITES(buffer),                                       \
     offset += clpi_mem_shift(buffer, offset + bytes))                                              \
   X(clEnqueueWriteBufferRect,                                                                      \
-    (cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t *origin,                \
-     const size_t *host_origin, const size_t *region, size_t row_pitch, size_t slice_pitch,        \
-     size_t host_row_pitch, size_t host_slice_pitch, const void *host, cl_uint count,              \
-     const cl_event *list, cl_event *event),                                                       \
-    (queue, buffer, blocking, origin, host_origin, region, row_pitch, slice_pitch, host_row_pitch, \
-     host_slice_pitch, host, count, list, event),                                                  \
-    WRITES(buffer),                                                                                \
-    origin = clpi_box_move(origin, clpi_box_shift(buffer, origin, region, row_pitch, slice_pitch), \
-                           (size_t[3]){0}))                                                        \
+    (cl_mem buffer, cl_bool blocking, const size_t *origin, const size_t *host_origin,             \
+     const size_t *region, size_t row_pitch, size_t slice_pitch, size_t host_row_pitch,            \
+     size_t host_slice_pitch, const void *host),                                                   \
+    (buffer, blocking, origin, host_origin, region, row_pitch, slice_pitch, host_row_pitch,        \
+     host_slice_pitch, host),                                                                      \
+    WRITES(buffer), CLPI_MOVE_BOX(buffer, origin))                                                 \
   X(clEnqueueFillBuffer,                                                                           \
-    (cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_size,              \
-     size_t offset, size_t bytes, cl_uint count, const cl_event *list, cl_event *event),           \
-    (queue, buffer, pattern, pattern_size, offset, bytes, count, list, event), WRITES(buffer),     \
+    (cl_mem buffer, const void *pattern, size_t pattern_size, size_t offset, size_t bytes),        \
+    (buffer, pattern, pattern_size, offset, bytes), WRITES(buffer),                                \
     offset += clpi_mem_shift(buffer, offset + bytes))                                              \
   X(clEnqueueCopyBuffer,                                                                           \
-    (cl_command_queue queue, cl_mem source, cl_mem target, size_t source_offset,                   \
-     size_t target_offset, size_t bytes, cl_uint count, const cl_event *list, cl_event *event),    \
-    (queue, source, target, source_offset, target_offset, bytes, count, list, event),              \
-    COPIES(source, target),                                                                        \
+    (cl_mem source, cl_mem target, size_t source_offset, size_t target_offset, size_t bytes),      \
+    (source, target, source_offset, target_offset, bytes), COPIES(source, target),                 \
     size_t shift = clpi_mem_shift(source, source_offset + bytes) |                                 \
                    clpi_mem_shift(target, target_offset + bytes);                                  \
     source_offset += shift; target_offset += shift)                                                \
   X(clEnqueueCopyBufferRect,                                                                       \
-    (cl_command_queue queue, cl_mem source, cl_mem target, const size_t *source_origin,            \
-     const size_t *target_origin, const size_t *region, size_t source_row_pitch,                   \
-     size_t source_slice_pitch, size_t target_row_pitch, size_t target_slice_pitch, cl_uint count, \
-     const cl_event *list, cl_event *event),                                                       \
-    (queue, source, target, source_origin, target_origin, region, source_row_pitch,                \
-     source_slice_pitch, target_row_pitch, target_slice_pitch, count, list, event),                \
+    (cl_mem source, cl_mem target, const size_t *source_origin, const size_t *target_origin,       \
+     const size_t *region, size_t source_row_pitch, size_t source_slice_pitch,                     \
+     size_t target_row_pitch, size_t target_slice_pitch),                                          \
+    (source, target, source_origin, target_origin, region, source_row_pitch, source_slice_pitch,   \
+     target_row_pitch, target_slice_pitch),                                                        \
     COPIES(source, target),                                                                        \
     size_t shift =                                                                                 \
         clpi_box_shift(source, source_origin, region, source_row_pitch, source_slice_pitch) |      \
@@ -69,110 +70,74 @@ void clpi_work_fill(cl_icd_dispatch *functions);
     source_origin = clpi_box_move(source_origin, shift, (size_t[3]){0});                           \
     target_origin = clpi_box_move(target_origin, shift, (size_t[3]){0}))                           \
   X(clEnqueueReadImage,                                                                            \
-    (cl_command_queue queue, cl_mem image, cl_bool blocking, const size_t *origin,                 \
-     const size_t *region, size_t row_pitch, size_t slice_pitch, void *host, cl_uint count,        \
-     const cl_event *list, cl_event *event),                                                       \
-    (queue, image, blocking, origin, region, row_pitch, slice_pitch, host, count, list, event),    \
-    READS(image), origin = clpi_line_move(image, origin, region, (size_t[3]){0}))                  \
+    (cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region, size_t row_pitch, \
+     size_t slice_pitch, void *host),                                                              \
+    (image, blocking, origin, region, row_pitch, slice_pitch, host), READS(image),                 \
+    CLPI_MOVE_LINE(image, origin))                                                                 \
   X(clEnqueueWriteImage,                                                                           \
-    (cl_command_queue queue, cl_mem image, cl_bool blocking, const size_t *origin,                 \
-     const size_t *region, size_t row_pitch, size_t slice_pitch, const void *host, cl_uint count,  \
-     const cl_event *list, cl_event *event),                                                       \
-    (queue, image, blocking, origin, region, row_pitch, slice_pitch, host, count, list, event),    \
-    WRITES(image), origin = clpi_line_move(image, origin, region, (size_t[3]){0}))                 \
+    (cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region, size_t row_pitch, \
+     size_t slice_pitch, const void *host),                                                        \
+    (image, blocking, origin, region, row_pitch, slice_pitch, host), WRITES(image),                \
+    CLPI_MOVE_LINE(image, origin))                                                                 \
   X(clEnqueueFillImage,                                                                            \
-    (cl_command_queue queue, cl_mem image, const void *fill_color, const size_t origin[3],         \
-     const size_t region[3], cl_uint count, const cl_event *list, cl_event *event),                \
-    (queue, image, fill_color, origin, region, count, list, event), WRITES(image),                 \
-    origin = clpi_line_move(image, origin, region, (size_t[3]){0}))                                \
+    (cl_mem image, const void *fill_color, const size_t origin[3], const size_t region[3]),        \
+    (image, fill_color, origin, region), WRITES(image), CLPI_MOVE_LINE(image, origin))             \
   X(clEnqueueCopyImage,                                                                            \
-    (cl_command_queue queue, cl_mem source, cl_mem target, const size_t *source_origin,            \
-     const size_t *target_origin, const size_t *region, cl_uint count, const cl_event *list,       \
-     cl_event *event),                                                                             \
-    (queue, source, target, source_origin, target_origin, region, count, list, event),             \
-    COPIES(source, target),                                                                        \
-    source_origin = clpi_line_move(source, source_origin, region, (size_t[3]){0});                 \
-    target_origin = clpi_line_move(target, target_origin, region, (size_t[3]){0}))                 \
+    (cl_mem source, cl_mem target, const size_t *source_origin, const size_t *target_origin,       \
+     const size_t *region),                                                                        \
+    (source, target, source_origin, target_origin, region), COPIES(source, target),                \
+    CLPI_MOVE_LINE(source, source_origin);                                                         \
+    CLPI_MOVE_LINE(target, target_origin))                                                         \
   X(clEnqueueCopyImageToBuffer,                                                                    \
-    (cl_command_queue queue, cl_mem source, cl_mem target, const size_t *source_origin,            \
-     const size_t *region, size_t target_offset, cl_uint count, const cl_event *list,              \
-     cl_event *event),                                                                             \
-    (queue, source, target, source_origin, region, target_offset, count, list, event),             \
-    COPIES(source, target),                                                                        \
+    (cl_mem source, cl_mem target, const size_t *source_origin, const size_t *region,              \
+     size_t target_offset),                                                                        \
+    (source, target, source_origin, region, target_offset), COPIES(source, target),                \
     target_offset += clpi_pixels_shift(target, target_offset, source, region);                     \
-    source_origin = clpi_line_move(source, source_origin, region, (size_t[3]){0}))                 \
+    CLPI_MOVE_LINE(source, source_origin))                                                         \
   X(clEnqueueCopyBufferToImage,                                                                    \
-    (cl_command_queue queue, cl_mem source, cl_mem target, size_t source_offset,                   \
-     const size_t *target_origin, const size_t *region, cl_uint count, const cl_event *list,       \
-     cl_event *event),                                                                             \
-    (queue, source, target, source_offset, target_origin, region, count, list, event),             \
-    COPIES(source, target),                                                                        \
+    (cl_mem source, cl_mem target, size_t source_offset, const size_t *target_origin,              \
+     const size_t *region),                                                                        \
+    (source, target, source_offset, target_origin, region), COPIES(source, target),                \
     source_offset += clpi_pixels_shift(source, source_offset, target, region);                     \
-    target_origin = clpi_line_move(target, target_origin, region, (size_t[3]){0}))                 \
-  X(clEnqueueUnmapMemObject,                                                                       \
-    (cl_command_queue queue, cl_mem mem, void *host, cl_uint count, const cl_event *list,          \
-     cl_event *event),                                                                             \
-    (queue, mem, host, count, list, event), UNMAPS(mem), (void)0)                                  \
+    CLPI_MOVE_LINE(target, target_origin))                                                         \
+  X(clEnqueueUnmapMemObject, (cl_mem mem, void *host), (mem, host), UNMAPS(mem), (void)0)          \
   X(clEnqueueMigrateMemObjects,                                                                    \
-    (cl_command_queue queue, cl_uint mem_count, const cl_mem *mems, cl_mem_migration_flags flags,  \
-     cl_uint count, const cl_event *list, cl_event *event),                                        \
-    (queue, mem_count, mems, flags, count, list, event), (void)0, (void)0)                         \
+    (cl_uint mem_count, const cl_mem *mems, cl_mem_migration_flags flags),                         \
+    (mem_count, mems, flags), (void)0, (void)0)                                                    \
   X(clEnqueueNDRangeKernel,                                                                        \
-    (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,           \
-     const size_t *global, const size_t *local, cl_uint count, const cl_event *list,               \
-     cl_event *event),                                                                             \
-    (queue, kernel, dimensions, offset, global, local, count, list, event), RUNS(kernel), (void)0) \
-  X(clEnqueueTask,                                                                                 \
-    (cl_command_queue queue, cl_kernel kernel, cl_uint count, const cl_event *list,                \
-     cl_event *event),                                                                             \
-    (queue, kernel, count, list, event), RUNS(kernel), (void)0)                                    \
+    (cl_kernel kernel, cl_uint dimensions, const size_t *offset, const size_t *global,             \
+     const size_t *local),                                                                         \
+    (kernel, dimensions, offset, global, local), RUNS(kernel), (void)0)                            \
+  X(clEnqueueTask, (cl_kernel kernel), (kernel), RUNS(kernel), (void)0)                            \
   X(clEnqueueNativeKernel,                                                                         \
-    (cl_command_queue queue, void(CL_CALLBACK * function)(void *), void *arguments, size_t bytes,  \
-     cl_uint mem_count, const cl_mem *mems, const void **places, cl_uint count,                    \
-     const cl_event *list, cl_event *event),                                                       \
-    (queue, function, arguments, bytes, mem_count, mems, places, count, list, event),              \
-    WRITES_ALL(mems, mem_count), DEPENDS(queue))                                                   \
+    (void(CL_CALLBACK * function)(void *), void *arguments, size_t bytes, cl_uint mem_count,       \
+     const cl_mem *mems, const void **places),                                                     \
+    (function, arguments, bytes, mem_count, mems, places), WRITES_ALL(mems, mem_count),            \
+    DEPENDS(queue))                                                                                \
   X(clEnqueueSVMFree,                                                                              \
-    (cl_command_queue queue, cl_uint pointer_count, void *pointers[],                              \
-     void(CL_CALLBACK * function)(cl_command_queue, cl_uint, void *[], void *), void *user_data,   \
-     cl_uint count, const cl_event *list, cl_event *event),                                        \
-    (queue, pointer_count, pointers, function, user_data, count, list, event),                     \
+    (cl_uint pointer_count, void *pointers[],                                                      \
+     void(CL_CALLBACK * function)(cl_command_queue, cl_uint, void *[], void *), void *user_data),  \
+    (pointer_count, pointers, function, user_data),                                                \
     FREES_SVM(pointers, function ? 0 : pointer_count), DEPENDS(queue))                             \
-  X(clEnqueueSVMMemcpy,                                                                            \
-    (cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t bytes,           \
-     cl_uint count, const cl_event *list, cl_event *event),                                        \
-    (queue, blocking, to, from, bytes, count, list, event), COPIES_SVM(from, to), (void)0)         \
-  X(clEnqueueSVMMemFill,                                                                           \
-    (cl_command_queue queue, void *to, const void *pattern, size_t pattern_bytes, size_t bytes,    \
-     cl_uint count, const cl_event *list, cl_event *event),                                        \
-    (queue, to, pattern, pattern_bytes, bytes, count, list, event), WRITES_SVM(to), (void)0)       \
-  X(clEnqueueSVMMap,                                                                               \
-    (cl_command_queue queue, cl_bool blocking, cl_map_flags flags, void *at, size_t bytes,         \
-     cl_uint count, const cl_event *list, cl_event *event),                                        \
-    (queue, blocking, flags, at, bytes, count, list, event), MAPS_SVM(at, flags), (void)0)         \
-  X(clEnqueueSVMUnmap,                                                                             \
-    (cl_command_queue queue, void *at, cl_uint count, const cl_event *list, cl_event *event),      \
-    (queue, at, count, list, event), UNMAPS_SVM(at), (void)0)                                      \
-  X(clEnqueueAcquireGLObjects,                                                                     \
-    (cl_command_queue queue, cl_uint mem_count, const cl_mem *mems, cl_uint count,                 \
-     const cl_event *list, cl_event *event),                                                       \
-    (queue, mem_count, mems, count, list, event), (void)0, (void)0)                                \
-  X(clEnqueueReleaseGLObjects,                                                                     \
-    (cl_command_queue queue, cl_uint mem_count, const cl_mem *mems, cl_uint count,                 \
-     const cl_event *list, cl_event *event),                                                       \
-    (queue, mem_count, mems, count, list, event), (void)0, (void)0)                                \
-  X(clEnqueueAcquireEGLObjectsKHR,                                                                 \
-    (cl_command_queue queue, cl_uint mem_count, const cl_mem *mems, cl_uint count,                 \
-     const cl_event *list, cl_event *event),                                                       \
-    (queue, mem_count, mems, count, list, event), (void)0, (void)0)                                \
-  X(clEnqueueReleaseEGLObjectsKHR,                                                                 \
-    (cl_command_queue queue, cl_uint mem_count, const cl_mem *mems, cl_uint count,                 \
-     const cl_event *list, cl_event *event),                                                       \
-    (queue, mem_count, mems, count, list, event), (void)0, (void)0)                                \
+  X(clEnqueueSVMMemcpy, (cl_bool blocking, void *to, const void *from, size_t bytes),              \
+    (blocking, to, from, bytes), COPIES_SVM(from, to), (void)0)                                    \
+  X(clEnqueueSVMMemFill, (void *to, const void *pattern, size_t pattern_bytes, size_t bytes),      \
+    (to, pattern, pattern_bytes, bytes), WRITES_SVM(to), (void)0)                                  \
+  X(clEnqueueSVMMap, (cl_bool blocking, cl_map_flags flags, void *at, size_t bytes),               \
+    (blocking, flags, at, bytes), MAPS_SVM(at, flags), (void)0)                                    \
+  X(clEnqueueSVMUnmap, (void *at), (at), UNMAPS_SVM(at), (void)0)                                  \
+  X(clEnqueueAcquireGLObjects, (cl_uint mem_count, const cl_mem *mems), (mem_count, mems),         \
+    (void)0, (void)0)                                                                              \
+  X(clEnqueueReleaseGLObjects, (cl_uint mem_count, const cl_mem *mems), (mem_count, mems),         \
+    (void)0, (void)0)                                                                              \
+  X(clEnqueueAcquireEGLObjectsKHR, (cl_uint mem_count, const cl_mem *mems), (mem_count, mems),     \
+    (void)0, (void)0)                                                                              \
+  X(clEnqueueReleaseEGLObjectsKHR, (cl_uint mem_count, const cl_mem *mems), (mem_count, mems),     \
+    (void)0, (void)0)                                                                              \
   X(clEnqueueSVMMigrateMem,                                                                        \
-    (cl_command_queue queue, cl_uint pointer_count, const void **pointers, const size_t *sizes,    \
-     cl_mem_migration_flags flags, cl_uint count, const cl_event *list, cl_event *event),          \
-    (queue, pointer_count, pointers, sizes, flags, count, list, event), (void)0, (void)0)
+    (cl_uint pointer_count, const void **pointers, const size_t *sizes,                            \
+     cl_mem_migration_flags flags),                                                                \
+    (pointer_count, pointers, sizes, flags), (void)0, (void)0)
 
 /* Those that map: name, what is mapped, parameters, arguments with the code in `result`, and the
  * move of the range. */
@@ -188,6 +153,6 @@ void clpi_work_fill(cl_icd_dispatch *functions);
      cl_uint count, const cl_event *list, cl_event *event, cl_int *code),                          \
     (queue, image, blocking, flags, origin, region, row_pitch, slice_pitch, count, list, event,    \
      &result),                                                                                     \
-    origin = clpi_line_move(image, origin, region, (size_t[3]){0}))
+    CLPI_MOVE_LINE(image, origin))
 
 #endif
