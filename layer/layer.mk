@@ -5,12 +5,22 @@
 if LAYER
 pkglib_LTLIBRARIES += libclpool-layer.la libclpool-record.la libclpool-check.la
 endif
-libclpool_record_la_SOURCES = \
+layer_sources = \
 	layer/dispatch.c layer/dispatch.h \
 	layer/handles.c layer/handles.h \
+	layer/watch.c layer/watch.h
+layer_memory_sources = $(layer_sources) \
+	layer/exact.c layer/exact.h \
+	layer/mem.c layer/mem.h \
+	layer/references.h \
+	layer/work.h
+layer_cppflags = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+layer_ldflags = $(AM_LDFLAGS) -module -avoid-version -shared $(NO_UNDEFINED_LDFLAGS) \
+	-Wl,--version-script=$(top_srcdir)/layer/layer.map
+
+libclpool_record_la_SOURCES = $(layer_sources) \
 	layer/record.c \
 	layer/recording.c layer/recording.h \
-	layer/watch.c layer/watch.h \
 	lib/core/base/error.c \
 	lib/core/base/fork.c \
 	lib/core/base/spinlock.c \
@@ -21,14 +31,13 @@ libclpool_record_la_SOURCES = \
 	lib/hooks/object.c \
 	lib/hooks/trace_file.c \
 	lib/hooks/walk.c
-libclpool_record_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
-libclpool_record_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared $(NO_UNDEFINED_LDFLAGS) \
-	-Wl,--version-script=$(top_srcdir)/layer/layer.map
+libclpool_record_la_CPPFLAGS = $(layer_cppflags)
+libclpool_record_la_LDFLAGS = $(layer_ldflags)
 EXTRA_libclpool_record_la_DEPENDENCIES = layer/layer.map
 EXTRA_DIST += layer/layer.map
 
 # The pools are a copy of the library, whose names nobody else sees.
-libclpool_layer_la_SOURCES = \
+libclpool_layer_la_SOURCES = $(layer_memory_sources) \
 	layer/account.c layer/account.h \
 	layer/attempt.c layer/attempt.h \
 	layer/blocks.c layer/blocks.h \
@@ -36,41 +45,27 @@ libclpool_layer_la_SOURCES = \
 	layer/context.c layer/context.h \
 	layer/count.c layer/count.h \
 	layer/create.c layer/create.h \
-	layer/dispatch.c layer/dispatch.h \
 	layer/enqueue.c \
-	layer/exact.c layer/exact.h \
-	layer/handles.c layer/handles.h \
 	layer/kind.c layer/kind.h \
-	layer/mem.c layer/mem.h \
 	layer/order.c layer/order.h \
 	layer/queue.c layer/queue.h \
-	layer/references.h \
 	layer/run.c \
-	layer/settings.c layer/settings.h \
-	layer/watch.c layer/watch.h \
-	layer/work.h
-libclpool_layer_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+	layer/settings.c layer/settings.h
+libclpool_layer_la_CPPFLAGS = $(layer_cppflags)
 libclpool_layer_la_LIBADD = libclpool-internal.la
-libclpool_layer_la_LDFLAGS = $(libclpool_record_la_LDFLAGS)
+libclpool_layer_la_LDFLAGS = $(layer_ldflags)
 EXTRA_libclpool_layer_la_DEPENDENCIES = layer/layer.map
 
-libclpool_check_la_SOURCES = \
+libclpool_check_la_SOURCES = $(layer_memory_sources) \
 	layer/check.c \
 	layer/check_call.c layer/check_call.h \
 	layer/check_context.c layer/check_context.h \
 	layer/check_kernel.c \
 	layer/checked.c layer/checked.h \
-	layer/dispatch.c layer/dispatch.h \
-	layer/exact.c layer/exact.h \
-	layer/findings.c layer/findings.h \
-	layer/handles.c layer/handles.h \
-	layer/mem.c layer/mem.h \
-	layer/references.h \
-	layer/watch.c layer/watch.h \
-	layer/work.h
-libclpool_check_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCL_CFLAGS)
+	layer/findings.c layer/findings.h
+libclpool_check_la_CPPFLAGS = $(layer_cppflags)
 libclpool_check_la_LIBADD = libclpool-internal.la
-libclpool_check_la_LDFLAGS = $(libclpool_record_la_LDFLAGS)
+libclpool_check_la_LDFLAGS = $(layer_ldflags)
 EXTRA_libclpool_check_la_DEPENDENCIES = layer/layer.map
 
 # The auditor of the dynamic linker. It runs in programs before anything else, with a C library of its
