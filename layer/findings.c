@@ -121,7 +121,7 @@ static void tell_locked(clpi_finding_kind kind, const clpi_places *places, const
     return;
   fprintf(to, "%s: ", clpi_this_layer.name);
   vfprintf(to, format, arguments);
-  fprintf(to, stacks[2] ? " allocated at %s\n" : "\n", stacks[2] ? best_of(stacks[2]) : "");
+  fprintf(to, "%s%s\n", stacks[2] ? " allocated at " : "", stacks[2] ? best_of(stacks[2]) : "");
   for (size_t i = 0; i < sizeof(stacks) / sizeof(stacks[0]); i++)
     if (stacks[i]) {
       is_told &= !findings.suppressions || !is_suppressed(stacks[i]);
