@@ -39,18 +39,15 @@ static bool has_loader_name(const char *path)
 /* Maps a regular file of 1 to MOST_BYTES bytes. Does not wait for the writer of a pipe. */
 static contents open_file(const char *path)
 {
-  contents file = {0};
   struct stat found;
-  int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-  if (descriptor < 0)
-    return file;
-  if (fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode) && found.st_size <= MOST_BYTES) {
-    void *start = mmap(NULL, (size_t)found.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (start != MAP_FAILED)
-      file = (contents){start, (size_t)found.st_size};
-  }
-  close(descriptor);
-  return file;
+  const int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  const bool is_right = file >= 0 && fstat(file, &found) == 0 && S_ISREG(found.st_mode) &&
+                        found.st_size <= MOST_BYTES;
+  void *start =
+      is_right ? mmap(NULL, (size_t)found.st_size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
+  if (file >= 0)
+    close(file);
+  return start == MAP_FAILED ? (contents){NULL, 0} : (contents){start, (size_t)found.st_size};
 }
 
 static bool has_words(const contents *file, const char *words)
