@@ -64,15 +64,15 @@ static const char *best_of(const char *stack)
 static bool is_suppressed(const char *stack)
 {
   char line[512], pattern[520];
+  bool is_found = false;
   rewind(findings.suppressions);
-  while (fgets(line, sizeof(line), findings.suppressions)) {
+  while (!is_found && fgets(line, sizeof(line), findings.suppressions)) {
     line[strcspn(line, "\r\n")] = '\0';
     snprintf(pattern, sizeof(pattern), "*%s*", line);
-    for (const char *frame = stack; *frame; frame += strlen(frame) + 1)
-      if (*line && *line != '#' && fnmatch(pattern, frame, 0) == 0)
-        return true;
+    for (const char *frame = stack; *frame && !is_found; frame += strlen(frame) + 1)
+      is_found = *line && *line != '#' && fnmatch(pattern, frame, 0) == 0;
   }
-  return false;
+  return is_found;
 }
 
 /* Frames without a line are left out if others have one. */
