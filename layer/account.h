@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The bytes of a context, and their bounds. Any thread. */
+/* The bytes of a context, and their bounds, which the environment sets. Any thread. */
 #ifndef CLPOOL_LAYER_ACCOUNT_H
 #define CLPOOL_LAYER_ACCOUNT_H
 
+#include <clpool/status.h>
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -20,18 +21,21 @@ typedef struct clpi_account {
   size_t spare_bytes;                 /* a part of the device's memory */
 } clpi_account;
 
+extern unsigned clpi_leading_bits; /* CLPOOL_LAYER_LEADING_BITS: of rounded sizes */
+
+/* Reads the bounds from the environment, once, before the rest. False, after a message: one is
+ * wrong. */
+bool clpi_bounds_read(void);
+
 /* Sets the bounds, for a device with `device_bytes` of memory. */
 void clpi_account_begin(clpi_account *account, size_t device_bytes);
 
 /* Whether the thread may make a block that passes the bound, but not the limit. */
 extern _Thread_local bool clpi_account_passes_bound;
 
-/* Counts a new block before it is made. False: it would pass the limit, or together with held
- * blocks the bound, and is not counted. */
-bool clpi_account_take(clpi_account *account, size_t bytes);
-
-/* Updates the peaks after the block was made. */
-void clpi_account_note_peak(clpi_account *account);
+/* Counts a new block before it is made. CLP_LIMIT_EXCEEDED: it would pass the limit, or together
+ * with held blocks the bound, and is not counted. */
+clp_status clpi_account_take(clpi_account *account, size_t bytes);
 
 /* Uncounts a block that has gone or was not made. */
 void clpi_account_give(clpi_account *account, size_t bytes);
@@ -44,5 +48,8 @@ void clpi_account_drop(clpi_account *account, size_t bytes, size_t block_bytes);
  * program's peak use and in addition a quarter of that plus 16 MiB, but in addition at most 1/32 of
  * the device's memory. */
 size_t clpi_account_excess(const clpi_account *account);
+
+/* Adds what an account counts to the sum. */
+void clpi_account_sum(clpi_account *sum, const clpi_account *account);
 
 #endif

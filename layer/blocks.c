@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* The allocator of a context's pool: its "bytes" are the number of a kind (kind.h). */
 #include "blocks.h"
 
 #include "core/allocator/allocator.h"
@@ -8,15 +7,14 @@
 #include "mem.h"
 #include "opencl/cl_error.h"
 #include "opencl/driver_lock.h"
+#include "order.h"
 
 #include <stdlib.h>
+#include <sys/param.h>
 
-static atomic_uint_fast64_t returned;
+static atomic_uint_fast64_t returned; /* how many blocks have gone back to the driver */
 
-uint64_t clpi_blocks_returned(void)
-{
-  return returned;
-}
+/* --- the pool's allocator: its "bytes" are the number of a kind (kind.h) --- */
 
 /* PoCL reports flags of 0 as CL_MEM_READ_WRITE, and other flags as they are. */
 static cl_mem_flags flags_of(const clpi_context *context, const clpi_kind_key *key)
@@ -56,12 +54,6 @@ static cl_int release(cl_mem block)
   return code;
 }
 
-static clp_status refuse(const clpi_account *account, size_t bytes)
-{
-  return clpi_error(CLP_LIMIT_EXCEEDED, 0, "%zu bytes would exceed the limit of %zu", bytes,
-                    account->limit_bytes);
-}
-
 /* The first image of a kind shows how many bytes each of them takes. Counts these and sets
  * `*bytes`. */
 static clp_status take_image_bytes(clpi_context *context, clpi_kind *kind, cl_mem image,
@@ -71,8 +63,9 @@ static clp_status take_image_bytes(clpi_context *context, clpi_kind *kind, cl_me
   cl_int code = clpi_target->clGetMemObjectInfo(image, CL_MEM_SIZE, sizeof(found), &found, NULL);
   if (code)
     return clpi_cl_check("clGetMemObjectInfo", code);
-  if (!clpi_account_take(&context->account, found))
-    return refuse(&context->account, found);
+  clp_status status = clpi_account_take(&context->account, found);
+  if (status)
+    return status;
   atomic_store_explicit(&kind->bytes, found, memory_order_relaxed);
   *bytes = found;
   return CLP_SUCCESS;
@@ -86,25 +79,25 @@ static clp_status note_block(clpi_context *context, clpi_kind *kind, cl_mem bloc
   mem->context = context;
   mem->kind = kind;
   mem->added_flags = context->more_flags & ~kind->key.flags;
-  clpi_context_add_user(context);
-  clpi_account_note_peak(&context->account);
+  context->users++;
   return CLP_SUCCESS;
 }
 
 static clp_status allocate(void *self, size_t number, clp_memory *out)
 {
   clpi_context *context = self;
-  clpi_kind *kind = clpi_kind_at(&context->kinds, (uint32_t)number);
+  clpi_kind *kind = clpi_kind_at(&context->kinds, number);
   size_t bytes = atomic_load_explicit(&kind->bytes, memory_order_relaxed);
   cl_int code = CL_SUCCESS;
-  if (!clpi_account_take(&context->account, bytes))
-    return refuse(&context->account, bytes);
+  clp_status status = clpi_account_take(&context->account, bytes);
+  if (status)
+    return status;
   cl_mem block = create(context, &kind->key, &code);
   if (code || !block) {
     clpi_account_give(&context->account, bytes);
     return clpi_cl_not_created("clCreateBuffer", code, bytes);
   }
-  clp_status status = bytes ? CLP_SUCCESS : take_image_bytes(context, kind, block, &bytes);
+  status = bytes ? CLP_SUCCESS : take_image_bytes(context, kind, block, &bytes);
   if (!status)
     status = note_block(context, kind, block);
   if (status) {
@@ -122,7 +115,7 @@ static clp_status allocate(void *self, size_t number, clp_memory *out)
 static clp_status free_block(void *self, clp_memory memory, size_t number)
 {
   clpi_context *context = self;
-  const clpi_kind *kind = clpi_kind_at(&context->kinds, (uint32_t)number);
+  const clpi_kind *kind = clpi_kind_at(&context->kinds, number);
   free(clpi_mem_take((cl_mem)memory));
   cl_int code = release((cl_mem)memory);
   clpi_account_give(&context->account, kind->bytes);
@@ -142,7 +135,7 @@ bool clpi_blocks_begin(clpi_context *context)
   ops.free_is_ordered = true;
   ops.deferred = true;
   ops.memory_kind = CLP_MEMORY_CL_MEM;
-  ops.max_block_bytes = 2 * CLPI_KINDS - 1;
+  ops.max_block_bytes = 2 * CLPI_KIND_SLOTS - 1;
   if (clp_allocator_create(&ops, context, &allocator))
     return false;
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;
@@ -151,4 +144,57 @@ bool clpi_blocks_begin(clpi_context *context)
   clp_status status = clp_pool_create(allocator, &options, &context->pool);
   clp_allocator_release(allocator);
   return !status;
+}
+
+/* --- giving back --- */
+
+/* The pool's bytes are numbers of kinds: one less means one block less, of any kind. The pool looks
+ * at all kinds, so with many of them several blocks go at once. */
+bool clpi_blocks_free_oldest(clpi_context *context)
+{
+  enum { MANY_KINDS = 64, PART = 8 };
+  clp_pool_stats stats = CLP_POOL_STATS_INIT;
+  if (clp_pool_get_stats(context->pool, &stats) || stats.held_blocks == 0)
+    return false;
+  const size_t numbers = context->kinds.count > MANY_KINDS ? stats.held_bytes / PART : 1;
+  return !clp_pool_trim_to(context->pool, stats.managed_bytes - MAX(numbers, 1));
+}
+
+void clpi_blocks_trim(clpi_context *context)
+{
+  while (clpi_account_excess(&context->account) > 0 && clpi_blocks_free_oldest(context))
+    continue;
+}
+
+/* --- calls that run out of memory --- */
+
+/* Other threads may hold and take memory again each time, so there is a bound on calls, too. */
+enum { TURNS = 10000, MOST_CALLS = 16 };
+
+_Thread_local bool clpi_leaves_buffers;
+
+clpi_attempt clpi_attempt_begin(void)
+{
+  return (clpi_attempt){.returned = returned, .turns = TURNS};
+}
+
+static bool is_lack(cl_int code)
+{
+  return code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
+         code == CL_OUT_OF_HOST_MEMORY;
+}
+
+bool clpi_attempt_again(clpi_attempt *attempt, cl_int code, clpi_context *context)
+{
+  if (!is_lack(code) || attempt->turns == 0)
+    return false;
+  clpi_contexts_trim();
+  uint64_t now = returned;
+  if (now == attempt->returned)
+    return false;
+  attempt->returned = now;
+  bool waits = context && !clpi_leaves_buffers;
+  unsigned left = waits ? clpi_order_await(context, attempt->turns) : attempt->turns;
+  attempt->turns = left < TURNS / MOST_CALLS ? 0 : left - TURNS / MOST_CALLS;
+  return true;
 }

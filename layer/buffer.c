@@ -1,78 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "buffer.h"
 
+#include "blocks.h"
 #include "core/pool/leaving.h"
 #include "dispatch.h"
 #include "exact.h"
 #include "order.h"
 #include "references.h"
 
-#include <clpool/opencl.h>
 #include <stdlib.h>
-
-/* --- blocks --- */
-
-/* Held blocks make room under the limit and the bound. */
-static clp_status allocate(clpi_context *context, const clpi_kind *kind, clp_buffer **out,
-                           uint64_t *born)
-{
-  clp_status status;
-  do
-    status = clpi_order_allocate(context, kind->number, out, born);
-  while (status == CLP_LIMIT_EXCEEDED && clpi_context_free_oldest(context));
-  if (status != CLP_LIMIT_EXCEEDED)
-    return status;
-  clpi_account_passes_bound = true;
-  status = clpi_order_allocate(context, kind->number, out, born);
-  clpi_account_passes_bound = false;
-  return status;
-}
-
-/* Images have the bytes of their kind. */
-static cl_mem create(clpi_context *context, const clpi_kind *kind, size_t bytes, cl_int *code)
-{
-  clp_buffer *buffer;
-  uint64_t born;
-  clp_status status = allocate(context, kind, &buffer, &born);
-  bool is_told = status == CLP_OUT_OF_DEVICE_MEMORY &&
-                 (context->more_flags || context->account.limit_bytes != SIZE_MAX);
-  *code = is_told || status == CLP_LIMIT_EXCEEDED ? CL_MEM_OBJECT_ALLOCATION_FAILURE : CL_SUCCESS;
-  if (status)
-    return NULL;
-  cl_mem block = clp_buffer_cl_mem(buffer);
-  clpi_mem *mem = clpi_mem_find(block);
-  mem->buffer = buffer;
-  mem->bytes = bytes ? bytes : kind->bytes;
-  mem->block_bytes = kind->bytes;
-  mem->born = born;
-  atomic_store_explicit(&mem->was_mapped, false, memory_order_relaxed);
-  clpi_account_add(&context->account, mem->bytes, kind->bytes);
-  atomic_fetch_add_explicit(&context->account.served[bytes == 0], 1, memory_order_relaxed);
-  atomic_store_explicit(&mem->references, 1, memory_order_relaxed);
-  clpi_context_trim(context);
-  return block;
-}
-
-/* If a rounded size does not fit into the limit, the requested one may. */
-cl_mem clpi_buffer_create(clpi_context *context, cl_mem_flags flags, size_t bytes, cl_int *code)
-{
-  const clpi_kind *kind = clpi_context_buffer_kind(context, flags, bytes, true);
-  *code = CL_SUCCESS;
-  cl_mem made = kind ? create(context, kind, bytes, code) : NULL;
-  if (made || !*code)
-    return made;
-  kind = clpi_context_buffer_kind(context, flags, bytes, false);
-  return kind ? create(context, kind, bytes, code) : NULL;
-}
-
-cl_mem clpi_image_create(clpi_context *context, const clpi_kind_key *key, cl_int *code)
-{
-  const clpi_kind *kind = clpi_kind_get(&context->kinds, key, &context->lock);
-  *code = CL_SUCCESS;
-  return kind ? create(context, kind, 0, code) : NULL;
-}
-
-/* --- references --- */
 
 /* Whether the driver must end the buffer itself after the last reference: it calls the program
  * back, or knows the memory as mapped. */
@@ -103,14 +39,14 @@ static void end_block(const clpi_mem *mem)
   clpi_context *context = mem->context;
   const bool must_trim = context->account.hold_bytes != SIZE_MAX;
   if (must_trim)
-    clpi_context_add_user(context); /* the block may be its last one */
+    context->users++; /* the block may be its last one */
   clpi_account_drop(&context->account, mem->bytes, mem->kind->bytes);
   if (must_leave(mem))
     leave(mem);
   else
     clpi_order_release(context, mem->buffer, mem->born);
   if (must_trim) {
-    clpi_context_trim(context);
+    clpi_blocks_trim(context);
     clpi_context_drop_user(context);
   }
   clpi_contexts_sweep();

@@ -6,13 +6,7 @@
 #ifndef CLPOOL_LAYER_BUFFER_H
 #define CLPOOL_LAYER_BUFFER_H
 
-#include "context.h"
 #include "mem.h"
-
-/* Return a block of the context's pool. NULL: there is none. If `*code` is then CL_SUCCESS, ask the
- * driver; otherwise return it to the program, because of a limit. */
-cl_mem clpi_buffer_create(clpi_context *context, cl_mem_flags flags, size_t bytes, cl_int *code);
-cl_mem clpi_image_create(clpi_context *context, const clpi_kind_key *key, cl_int *code);
 
 /* clReleaseMemObject. */
 cl_int clpi_mem_release(clpi_mem *mem);

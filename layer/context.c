@@ -5,26 +5,21 @@
 #include "dispatch.h"
 #include "handles.h"
 #include "opencl/device.h"
-#include "settings.h"
+#include "order.h"
 
-#include <clpool/bin.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/param.h>
-
-/* Large buffers have little padding: less than 1 in 2^LARGE_BITS. */
-enum { LARGE_BYTES = 1 << 20, LARGE_BITS = 6 };
 
 static clpi_handles contexts = CLPI_HANDLES_INIT;
 static atomic_bool has_stopped;
+static atomic_bool has_unused; /* some context may have no users */
 
 /* Guarded by the lock, which is taken before those of contexts. */
 static struct {
   pthread_mutex_t lock;
-  clpi_context *open, *closed; /* lists by `next` */
-  clpi_totals ended;           /* of contexts that are no more */
+  clpi_context *first; /* a list by `next`, in which a context stays as long as it has users */
+  clpi_account ended;  /* of contexts that are no more */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
-static atomic_bool has_closed;
 
 /* --- which contexts have pools --- */
 
@@ -53,6 +48,18 @@ static bool begin(clpi_context *context, cl_context handle, const clpi_cl_bounds
   return !clpi_target->clRetainContext(handle);
 }
 
+static void end(clpi_context *context)
+{
+  clpi_queues_end(context);
+  if (context->mark)
+    clpi_target->clReleaseEvent(context->mark);
+  clp_pool_release(context->pool);
+  clpi_cl_queue_order_end(&context->order);
+  clpi_kinds_end(&context->kinds);
+  pthread_mutex_destroy(&context->lock);
+  free(context);
+}
+
 void clpi_context_add(cl_context handle)
 {
   clpi_cl_bounds bounds;
@@ -66,12 +73,12 @@ void clpi_context_add(cl_context handle)
     return;
   }
   if (!clpi_blocks_begin(context) || !clpi_handles_put(&contexts, handle, context)) {
-    clpi_context_free(context);
+    end(context);
     return;
   }
   pthread_mutex_lock(&all.lock);
-  context->next = all.open;
-  all.open = context;
+  context->next = all.first;
+  all.first = context;
   pthread_mutex_unlock(&all.lock);
 }
 
@@ -80,152 +87,96 @@ clpi_context *clpi_context_find(cl_context handle)
   return clpi_handles_find(&contexts, handle);
 }
 
-/* --- totals --- */
+/* --- their end --- */
 
-static void add_totals(const clpi_context *context, clpi_totals *to)
+void clpi_context_drop_user(clpi_context *context)
 {
-  const clpi_account *account = &context->account;
-  for (int i = 0; i < 2; i++) {
-    to->served[i] += account->served[i];
-    to->fresh[i] += MIN(account->fresh[i], account->served[i]);
-  }
-  to->peak_live_bytes += account->peak_live_bytes;
-  to->peak_taken_bytes += account->peak_taken_bytes;
-  to->held_bytes += account->taken_bytes - account->active_bytes;
+  if (atomic_fetch_sub(&context->users, 1) == 1)
+    has_unused = true;
 }
 
-clpi_totals clpi_contexts_total(void)
+/* The flag goes before the search, so that it stays for users that are dropped after it. */
+static clpi_context *take_unused(void)
 {
+  clpi_context **link = &all.first;
   pthread_mutex_lock(&all.lock);
-  clpi_totals totals = all.ended;
-  for (const clpi_context *it = all.open; it; it = it->next)
-    add_totals(it, &totals);
-  for (const clpi_context *it = all.closed; it; it = it->next)
-    add_totals(it, &totals);
-  pthread_mutex_unlock(&all.lock);
-  return totals;
-}
-
-/* --- references --- */
-
-void clpi_context_retain(clpi_context *context)
-{
-  atomic_fetch_add(&context->references, 1);
-}
-
-static void close_context(clpi_context *context)
-{
-  clpi_context **link = &all.open;
-  pthread_mutex_lock(&all.lock);
-  while (*link != context)
-    link = &(*link)->next;
-  *link = context->next;
-  context->next = all.closed;
-  all.closed = context;
-  has_closed = true;
-  pthread_mutex_unlock(&all.lock);
-}
-
-/* Its queues may still refer to the pool, which stays for them. */
-void clpi_context_release(clpi_context *context)
-{
-  if (atomic_fetch_sub(&context->references, 1) > 1)
-    return;
-  clpi_handles_take(&contexts, context->order.context);
-  close_context(context);
-  clp_pool_stop_holding(context->pool);
-  clpi_context_drop_user(context);
-}
-
-clpi_context *clpi_context_take_unused(void)
-{
-  if (!has_closed)
-    return NULL;
-  clpi_context **link = &all.closed;
-  pthread_mutex_lock(&all.lock);
+  has_unused = false;
   while (*link && (*link)->users > 0)
     link = &(*link)->next;
   clpi_context *found = *link;
   if (found) {
     *link = found->next;
-    add_totals(found, &all.ended);
+    clpi_account_sum(&all.ended, &found->account);
+    has_unused = true;
   }
-  has_closed = all.closed != NULL;
   pthread_mutex_unlock(&all.lock);
   return found;
 }
 
-void clpi_context_free(clpi_context *context)
+/* Whoever released the last block may still hold the context's lock. */
+void clpi_contexts_sweep(void)
 {
-  clp_pool_release(context->pool);
-  clpi_cl_queue_order_end(&context->order);
-  clpi_kinds_end(&context->kinds);
-  pthread_mutex_destroy(&context->lock);
-  free(context);
+  clpi_context *unused;
+  while (has_unused && (unused = take_unused())) {
+    pthread_mutex_lock(&unused->lock);
+    pthread_mutex_unlock(&unused->lock);
+    end(unused);
+  }
 }
 
-/* --- blocks --- */
-
-clpi_kind *clpi_context_buffer_kind(clpi_context *context, cl_mem_flags flags, size_t bytes,
-                                    bool is_rounded)
+/* Its queues may still refer to the pool, which stays for them. The lock: clpi_contexts_trim must
+ * not drop the last user, because no sweep follows it. */
+void clpi_context_release(clpi_context *context)
 {
-  unsigned bits = clpi_settings.leading_bits;
-  if (bytes == 0 || bytes > context->max_block_bytes)
-    return NULL;
-  if (bytes >= LARGE_BYTES)
-    bits = MAX(bits, (unsigned)LARGE_BITS);
-  const size_t rounded = is_rounded ? clp_bin_size(bits, clp_bin_number(bits, bytes)) : bytes;
-  const clpi_kind_key key = {.type = CL_MEM_OBJECT_BUFFER,
-                             .flags = flags,
-                             .width = MIN(rounded, context->max_block_bytes)};
-  return clpi_kind_get(&context->kinds, &key, &context->lock);
+  pthread_mutex_lock(&all.lock);
+  bool is_last = atomic_fetch_sub(&context->references, 1) == 1;
+  pthread_mutex_unlock(&all.lock);
+  if (is_last) {
+    clpi_handles_take(&contexts, context->order.context);
+    clp_pool_stop_holding(context->pool);
+    clpi_context_drop_user(context);
+  }
+  clpi_contexts_sweep();
 }
 
-/* The pool's bytes are numbers of kinds: one less means one block less, of any kind. The pool looks
- * at all kinds, so with many of them several blocks go at once. */
-bool clpi_context_free_oldest(clpi_context *context)
-{
-  enum { MANY_KINDS = 64, PART = 8 };
-  clp_pool_stats stats = CLP_POOL_STATS_INIT;
-  if (clp_pool_get_stats(context->pool, &stats) || stats.held_blocks == 0)
-    return false;
-  const size_t numbers = context->kinds.count > MANY_KINDS ? stats.held_bytes / PART : 1;
-  return !clp_pool_trim_to(context->pool, stats.managed_bytes - MAX(numbers, 1));
-}
+/* --- all of them --- */
 
-void clpi_context_trim(clpi_context *context)
+clpi_account clpi_contexts_total(void)
 {
-  while (clpi_account_excess(&context->account) > 0 && clpi_context_free_oldest(context))
-    continue;
+  pthread_mutex_lock(&all.lock);
+  clpi_account total = all.ended;
+  for (const clpi_context *it = all.first; it; it = it->next)
+    clpi_account_sum(&total, &it->account);
+  pthread_mutex_unlock(&all.lock);
+  return total;
 }
 
 void clpi_contexts_trim(void)
 {
   pthread_mutex_lock(&all.lock);
-  for (const clpi_context *context = all.open; context; context = context->next)
-    (void)clp_pool_free_held(context->pool);
+  for (const clpi_context *it = all.first; it; it = it->next)
+    if (it->references > 0)
+      (void)clp_pool_free_held(it->pool);
   pthread_mutex_unlock(&all.lock);
 }
 
-/* --- the end of pooling --- */
-
-clpi_context *clpi_context_take_unstopped(void)
+/* It waits without the lock, which the program's callbacks need: what is waited for may be behind
+ * those. */
+void clpi_contexts_stop(void)
 {
+  if (atomic_exchange(&has_stopped, true))
+    return;
   pthread_mutex_lock(&all.lock);
-  clpi_context *it = all.open;
-  while (it && it->has_stopped)
-    it = it->next;
-  if (it) {
-    it->has_stopped = true;
-    clpi_context_add_user(it);
+  for (clpi_context *it = all.first; it; it = it->next) {
+    it->users++;
+    pthread_mutex_unlock(&all.lock);
+    clpi_order_settle(it);
+    (void)clp_pool_stop_holding(it->pool);
+    pthread_mutex_lock(&all.lock);
+    clpi_context_drop_user(it);
   }
   pthread_mutex_unlock(&all.lock);
-  return it;
-}
-
-bool clpi_contexts_begin_stop(void)
-{
-  return !atomic_exchange(&has_stopped, true);
+  clpi_contexts_sweep();
 }
 
 bool clpi_contexts_have_stopped(void)

@@ -29,15 +29,14 @@ typedef struct clpi_context {
   clp_pool *pool;          /* for all kinds */
   clpi_kinds kinds;
   clpi_account account;
-  struct clpi_context *next; /* this and has_stopped are guarded by the lock of all contexts */
-  bool has_stopped;          /* clpi_contexts_stop has handled it, or is about to */
+  struct clpi_context *next; /* guarded by the lock of all contexts */
   atomic_size_t references;  /* of the program and its queues; 0: it is closed */
-  atomic_size_t users;       /* blocks, and one for the references */
+  atomic_size_t users;       /* blocks, one for the references, and threads at work on it */
   /* The only queue that has had work; NULL: none has; or CLPI_SEVERAL_QUEUES. */
   _Atomic(struct clpi_queue *) sole;
   /* Ticks with the queues' work once there are several; apart from what all threads read. */
   alignas(64) atomic_uint_fast64_t clock;
-  pthread_mutex_t lock;      /* guards the rest, and changes of the members above */
+  pthread_mutex_t lock;      /* guards the rest, and changes of `sole` */
   struct clpi_queue *queues; /* all, by `next` */
   cl_event mark;             /* of the queue that was the only one; NULL: none, or it is done */
 } clpi_context;
@@ -50,58 +49,24 @@ void clpi_context_add(cl_context handle);
 /* Returns the context of a handle. NULL: it has no pool. */
 clpi_context *clpi_context_find(cl_context handle);
 
-/* Adds a reference. Queues retain their context, as in the driver, because the program may ask a
- * queue for it. */
-void clpi_context_retain(clpi_context *context);
-
-/* Drops a reference, before the driver's is dropped. The last one closes the context: the pool
- * stops holding. The caller must then call clpi_contexts_sweep (order.h). */
+/* Drops a reference, before the driver's is dropped. Queues have one, as in the driver, because the
+ * program may ask a queue for its context. The last one closes the context: the pool stops holding.
+ * Under no lock, and outside of the pools. */
 void clpi_context_release(clpi_context *context);
 
-/* Add and drop a user. A closed context without users ends with the next sweep: after a drop, call
- * clpi_contexts_sweep once the thread holds no lock and is outside the pool. */
-static inline void clpi_context_add_user(clpi_context *context)
-{
-  atomic_fetch_add_explicit(&context->users, 1, memory_order_relaxed);
-}
-
-static inline void clpi_context_drop_user(clpi_context *context)
-{
-  atomic_fetch_sub(&context->users, 1);
-}
-
-/* Returns the kind of buffers with these flags and bytes; with is_rounded, its blocks have the
- * bin's size, otherwise exactly `bytes`. NULL: such buffers are not pooled. */
-clpi_kind *clpi_context_buffer_kind(clpi_context *context, cl_mem_flags flags, size_t bytes,
-                                    bool is_rounded);
-
-/* Gives held blocks back, the first released first, until there is no excess. */
-void clpi_context_trim(clpi_context *context);
-
-/* Gives back the held block that was released first. False: nothing is held. */
-bool clpi_context_free_oldest(clpi_context *context);
+/* Drops a user. A closed context without users ends with the next sweep: call clpi_contexts_sweep
+ * once the thread holds no lock and is outside the pool. */
+void clpi_context_drop_user(clpi_context *context);
+void clpi_contexts_sweep(void);
 
 /* Gives all held memory of all contexts back to the driver, or waits for a thread that does. */
 void clpi_contexts_trim(void);
 
-/* For order.c: takes a closed context without users off the list, NULL if there is none; and frees
- * it, after its queues were ended. */
-clpi_context *clpi_context_take_unused(void);
-void clpi_context_free(clpi_context *context);
-
-/* Stops pooling: from now on no context is added, and all count as stopped. False: they were. */
-bool clpi_contexts_begin_stop(void);
+/* From now on nothing is pooled, since the program may do what the layer cannot see. */
+void clpi_contexts_stop(void);
 bool clpi_contexts_have_stopped(void);
 
-/* Returns an open context that must still stop, and makes the caller its user. NULL: none. */
-clpi_context *clpi_context_take_unstopped(void);
-
 /* Sums over all contexts, including those that have ended. */
-typedef struct clpi_totals {
-  size_t served[2], fresh[2]; /* buffers and images; fresh: of new memory */
-  size_t peak_live_bytes, peak_taken_bytes, held_bytes;
-} clpi_totals;
-
-clpi_totals clpi_contexts_total(void);
+clpi_account clpi_contexts_total(void);
 
 #endif

@@ -1,30 +1,55 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes the program's memory objects, from the context's pool or with the driver. */
 #include "create.h"
 
-#include "attempt.h"
-#include "buffer.h"
-#include "count.h"
+#include "blocks.h"
 #include "dispatch.h"
 #include "exact.h"
+#include "order.h"
 
-#include <stdint.h>
+#include <clpool/bin.h>
+#include <clpool/opencl.h>
+#include <stdio.h>
+#include <sys/param.h>
 
-static bool make_again(clpi_attempt *attempt, cl_int code, cl_context context)
+/* --- what is pooled --- */
+
+/* Why an object is not pooled: the name, and its text in the report. */
+#define REASONS(X)                                                                                 \
+  X(HOST_POINTER, "host pointer")                                                                  \
+  X(PROPERTIES, "properties")                                                                      \
+  X(LAYOUT, "pitches, mip levels or samples")                                                      \
+  X(EXTENSION, "after an extension's function")                                                    \
+  X(CONTEXT, "several devices or OpenCL before 1.2")                                               \
+  X(OWN_POOL, "for the program's own pools")                                                       \
+  X(OTHER, "other")
+
+#define NAME(name, text) name,
+typedef enum reason { REASONS(NAME) REASON_COUNT, POOLED = REASON_COUNT } reason;
+#undef NAME
+
+/* Objects that the driver has made and that are not pooled: buffers and images. */
+static atomic_size_t others[2][REASON_COUNT];
+
+/* Large buffers have little padding: less than 1 in 2^LARGE_BITS. */
+static size_t round_up(size_t bytes)
 {
-  return code && clpi_attempt_again(attempt, code, clpi_context_find(context));
+  enum { LARGE_BYTES = 1 << 20, LARGE_BITS = 6 };
+  unsigned bits = clpi_leading_bits;
+  if (bytes >= LARGE_BYTES)
+    bits = MAX(bits, (unsigned)LARGE_BITS);
+  return clp_bin_size(bits, clp_bin_number(bits, bytes));
 }
 
 /* False: images with this descriptor are not pooled. It reads only members that matter for the
  * type, because the program need not set the others. */
-static bool image_key(clpi_kind_key *key, cl_mem_flags flags, const cl_image_format *format,
-                      const cl_image_desc *desc)
+static bool image_key(clpi_kind_key *key, const cl_image_format *format, const cl_image_desc *desc)
 {
   if (!format || !desc || desc->image_row_pitch || desc->image_slice_pitch ||
       desc->num_mip_levels || desc->num_samples || desc->buffer)
     return false;
-  *key = (clpi_kind_key){
-      .type = desc->image_type, .flags = flags, .format = *format, .width = desc->image_width};
+  key->type = desc->image_type;
+  key->format = *format;
+  key->width = desc->image_width;
   switch (desc->image_type) {
   case CL_MEM_OBJECT_IMAGE3D:
     key->depth = desc->image_depth;
@@ -47,51 +72,147 @@ static bool image_key(clpi_kind_key *key, cl_mem_flags flags, const cl_image_for
   }
 }
 
-/* CLPI_POOLED, and where it is to come from; or why it is not pooled. */
-static clpi_reason find_pool(const clpi_request *wanted, clpi_context **context, clpi_kind_key *key)
+/* The kind of the object, if it is pooled; a buffer's bytes are rounded up. */
+static reason find_kind(const clpi_request *wanted, const clpi_context *context, clpi_kind_key *key)
 {
-  *context = clpi_context_find(wanted->context);
+  *key = (clpi_kind_key){.type = CL_MEM_OBJECT_BUFFER, .flags = wanted->flags};
   if (wanted->is_svm)
-    return CLPI_OTHER;
+    return OTHER;
   if (wanted->host || (wanted->flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)))
-    return CLPI_HOST_POINTER;
+    return HOST_POINTER;
   if (wanted->properties)
-    return CLPI_PROPERTIES;
+    return PROPERTIES;
   if (clpi_leaves_buffers)
-    return CLPI_OWN_POOL;
+    return OWN_POOL;
   if (clpi_contexts_have_stopped())
-    return CLPI_EXTENSION;
-  if (!*context)
-    return CLPI_CONTEXT;
-  if (wanted->is_image && !image_key(key, wanted->flags, wanted->format, wanted->desc))
-    return CLPI_LAYOUT;
-  return CLPI_POOLED;
+    return EXTENSION;
+  if (!context)
+    return CONTEXT;
+  if (wanted->is_image)
+    return image_key(key, wanted->format, wanted->desc) ? POOLED : LAYOUT;
+  if (wanted->bytes == 0 || wanted->bytes > context->max_block_bytes)
+    return OTHER;
+  key->width = MIN(round_up(wanted->bytes), context->max_block_bytes);
+  return POOLED;
 }
 
-static cl_mem create(const clpi_request *wanted, cl_int *code)
+/* --- making --- */
+
+/* Held blocks make room under the limit and the bound. */
+static clp_status allocate(clpi_context *context, const clpi_kind *kind, clp_buffer **out,
+                           uint64_t *born)
 {
-  clpi_context *context;
-  clpi_kind_key key;
-  const clpi_reason why = find_pool(wanted, &context, &key);
-  clpi_attempt attempt = clpi_attempt_begin();
-  cl_mem made;
-  do {
-    *code = CL_SUCCESS;
-    made = NULL;
-    if (why == CLPI_POOLED)
-      made = wanted->is_image ? clpi_image_create(context, &key, code)
-                              : clpi_buffer_create(context, wanted->flags, wanted->bytes, code);
-    if (!made && !*code) {
-      made = wanted->make(wanted, code);
-      if (made && !wanted->is_svm && !(wanted->is_image && wanted->desc->buffer))
-        clpi_count_other(wanted->is_image, why == CLPI_POOLED ? CLPI_OTHER : why);
-    }
-  } while (make_again(&attempt, *code, wanted->context));
-  return made;
+  clp_status status;
+  do
+    status = clpi_order_allocate(context, kind->number, out, born);
+  while (status == CLP_LIMIT_EXCEEDED && clpi_blocks_free_oldest(context));
+  if (status != CLP_LIMIT_EXCEEDED)
+    return status;
+  clpi_account_passes_bound = true;
+  status = clpi_order_allocate(context, kind->number, out, born);
+  clpi_account_passes_bound = false;
+  return status;
+}
+
+/* Returns a block of the context's pool. NULL: there is none. If `*code` is then CL_SUCCESS, which
+ * it is before, ask the driver; otherwise return it to the program, because of a limit. `bytes` are
+ * a buffer's; images have the bytes of their kind. */
+static cl_mem take(clpi_context *context, const clpi_kind_key *key, size_t bytes, cl_int *code)
+{
+  const clpi_kind *kind = clpi_kind_get(&context->kinds, key);
+  clpi_account *account = &context->account;
+  clp_buffer *buffer;
+  uint64_t born;
+  if (!kind)
+    return NULL;
+  *code = CL_SUCCESS;
+  clp_status status = allocate(context, kind, &buffer, &born);
+  bool is_told = status == CLP_OUT_OF_DEVICE_MEMORY &&
+                 (context->more_flags || account->limit_bytes != SIZE_MAX);
+  if (is_told || status == CLP_LIMIT_EXCEEDED)
+    *code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+  if (status)
+    return NULL;
+  cl_mem block = clp_buffer_cl_mem(buffer);
+  clpi_mem *mem = clpi_mem_find(block);
+  mem->buffer = buffer;
+  mem->bytes = bytes ? bytes : kind->bytes;
+  mem->block_bytes = kind->bytes;
+  mem->born = born;
+  atomic_store_explicit(&mem->was_mapped, false, memory_order_relaxed);
+  clpi_account_add(account, mem->bytes, mem->block_bytes);
+  atomic_fetch_add_explicit(&account->served[bytes == 0], 1, memory_order_relaxed);
+  atomic_store_explicit(&mem->references, 1, memory_order_relaxed);
+  clpi_blocks_trim(context);
+  return block;
+}
+
+/* If a rounded size does not fit into the limit, the requested one may. */
+static cl_mem take_or_take_less(clpi_context *context, clpi_kind_key key, size_t bytes,
+                                cl_int *code)
+{
+  cl_mem made = take(context, &key, bytes, code);
+  if (made || !*code || key.type != CL_MEM_OBJECT_BUFFER)
+    return made;
+  key.width = bytes;
+  return take(context, &key, bytes, code);
 }
 
 cl_mem clpi_create(const clpi_request *wanted, cl_int *code)
 {
-  cl_mem made = create(wanted, code);
+  clpi_context *context = clpi_context_find(wanted->context);
+  clpi_kind_key key;
+  const reason why = find_kind(wanted, context, &key);
+  clpi_attempt attempt = clpi_attempt_begin();
+  cl_mem made;
+  do {
+    *code = CL_SUCCESS;
+    made = why == POOLED ? take_or_take_less(context, key, wanted->bytes, code) : NULL;
+    if (made || *code)
+      continue;
+    made = wanted->make(wanted, code);
+    if (made && !wanted->is_svm && !(wanted->is_image && wanted->desc->buffer))
+      others[wanted->is_image][why == POOLED ? OTHER : why]++;
+  } while (clpi_attempt_again(&attempt, *code, context));
   return clpi_exact_image(wanted, made, code);
+}
+
+/* --- the report --- */
+
+/* "2 host pointer, 1 properties", and how many they are. */
+static size_t describe_others(bool is_image, char *to, size_t room)
+{
+#define TEXT(name, text) text,
+  static const char *const texts[] = {REASONS(TEXT)};
+#undef TEXT
+  size_t sum = 0, length = 0;
+  *to = '\0';
+  for (size_t i = 0; i < REASON_COUNT; i++) {
+    size_t count = others[is_image][i];
+    if (count > 0)
+      length += (size_t)snprintf(to + length, room - length, "%s%zu %s", sum ? ", " : "", count,
+                                 texts[i]);
+    sum += count;
+  }
+  return sum;
+}
+
+void clpi_report(void)
+{
+  const clpi_account total = clpi_contexts_total();
+  size_t served = 0, fresh = 0;
+  for (int i = 0; i < 2; i++) {
+    char whys[512];
+    const size_t rest = describe_others(i, whys, sizeof(whys));
+    clpi_layer_complain("%s: %zu from held memory, %zu from new memory, %zu not pooled%s%s%s",
+                        i ? "images" : "buffers", total.served[i] - total.fresh[i], total.fresh[i],
+                        rest, rest ? " (" : "", whys, rest ? ")" : "");
+    served += total.served[i];
+    fresh += total.fresh[i];
+  }
+  clpi_layer_complain("hit rate %.1f %%; peak %zu bytes in use, %zu bytes taken; %zu bytes held at "
+                      "the end",
+                      served ? 100.0 * (double)(served - fresh) / (double)served : 0.0,
+                      total.peak_live_bytes, total.peak_taken_bytes,
+                      total.taken_bytes - total.active_bytes);
 }

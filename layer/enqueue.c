@@ -3,7 +3,7 @@
  * for: blocks are larger. */
 #include "work.h"
 
-#include "attempt.h"
+#include "blocks.h"
 #include "buffer.h"
 #include "dispatch.h"
 #include "exact.h"
@@ -13,6 +13,13 @@
 #include <string.h>
 
 /* --- what work waits for --- */
+
+/* A call that gives a queue work. */
+typedef struct work {
+  clpi_context *context; /* NULL: the layer does not know it */
+  cl_event *longer;      /* the call's list, if there is a mark; NULL: the program's */
+  clpi_attempt attempt;
+} work;
 
 /* Returns the mark, followed by the program's list. NULL: the driver must refuse the list, or the
  * mark is done. */
@@ -32,29 +39,32 @@ static cl_event *lengthen(cl_event mark, cl_uint count, const cl_event *list)
   return longer;
 }
 
-/* Prepares work of the queue with this list. Returns the list to pass to end_work. */
-static cl_event *begin_work(cl_command_queue handle, cl_uint *count, const cl_event **list)
+/* Before the call, whose list it may replace. */
+static work begin(cl_command_queue handle, cl_uint *count, const cl_event **list)
 {
   clpi_queue *queue = clpi_queue_find(handle);
   cl_event mark = queue ? clpi_order_work(queue) : NULL;
   cl_event *longer = mark ? lengthen(mark, *count, *list) : NULL;
-  if (!longer)
-    return NULL;
-  *list = longer;
-  ++*count;
-  return longer;
+  if (longer) {
+    *list = longer;
+    ++*count;
+  }
+  return (work){queue ? queue->context : NULL, longer, clpi_attempt_begin()};
 }
 
-static void end_work(cl_event *longer)
+/* After the call. True: make it again. */
+static bool again(work *it, cl_int code)
 {
-  if (!longer)
-    return;
-  clpi_target->clReleaseEvent(longer[0]);
-  free(longer);
+  if (clpi_attempt_again(&it->attempt, code, it->context))
+    return true;
+  if (it->longer)
+    clpi_target->clReleaseEvent(it->longer[0]);
+  free(it->longer);
+  return false;
 }
 
 /* The work uses no memory. */
-static void begin_bare_work(cl_command_queue handle)
+static void begin_bare(cl_command_queue handle)
 {
   clpi_queue *queue = clpi_queue_find(handle);
   cl_event mark = queue ? clpi_order_work(queue) : NULL;
@@ -63,12 +73,6 @@ static void begin_bare_work(cl_command_queue handle)
 }
 
 /* --- functions that give a queue work --- */
-
-static bool work_again(clpi_attempt *attempt, cl_int code, cl_command_queue handle)
-{
-  const clpi_queue *queue = code ? clpi_queue_find(handle) : NULL;
-  return code && clpi_attempt_again(attempt, code, queue ? queue->context : NULL);
-}
 
 static void see_dependence(cl_command_queue handle)
 {
@@ -84,12 +88,10 @@ static void see_dependence(cl_command_queue handle)
   {                                                                                                \
     move;                                                                                          \
     cl_int code;                                                                                   \
-    cl_event *longer = begin_work(queue, &count, &list);                                           \
-    clpi_attempt attempt = clpi_attempt_begin();                                                   \
+    work it = begin(queue, &count, &list);                                                         \
     do                                                                                             \
       code = clpi_target->name CLPI_ARGUMENTS arguments;                                           \
-    while (work_again(&attempt, code, queue));                                                     \
-    end_work(longer);                                                                              \
+    while (again(&it, code));                                                                      \
     return code;                                                                                   \
   }
 CLPI_WORK(DEFINE)
@@ -111,7 +113,7 @@ CLPI_WORK(DEFINE)
 #define DEFINE(name, parameters, arguments)                                                        \
   static cl_int CL_API_CALL seen_##name parameters                                                 \
   {                                                                                                \
-    begin_bare_work(queue);                                                                        \
+    begin_bare(queue);                                                                             \
     return clpi_target->name arguments;                                                            \
   }
 BARE_WORK(DEFINE)
@@ -122,14 +124,12 @@ BARE_WORK(DEFINE)
   {                                                                                                \
     move;                                                                                          \
     cl_int result = CL_SUCCESS;                                                                    \
-    cl_event *longer = begin_work(queue, &count, &list);                                           \
+    work it = begin(queue, &count, &list);                                                         \
     void *host;                                                                                    \
     clpi_mem_map(mem);                                                                             \
-    clpi_attempt attempt = clpi_attempt_begin();                                                   \
     do                                                                                             \
       host = clpi_target->name arguments;                                                          \
-    while (work_again(&attempt, result, queue));                                                   \
-    end_work(longer);                                                                              \
+    while (again(&it, result));                                                                    \
     if (code)                                                                                      \
       *code = result;                                                                              \
     return host;                                                                                   \

@@ -3,13 +3,12 @@
  * the same flags and rounded size, images the same flags, format and extent.
  *
  * A context has one pool for all kinds. The pool gets the number of a kind in place of a size. All
- * numbers have CLPI_KIND_BITS + 1 bits. So each is a bin of its own, all bins are near each other,
- * and no block counts for more than twice another. */
+ * numbers have CLPI_KIND_BITS + 1 bits. So each is a bin of its own, and no block counts for more
+ * than twice another. */
 #ifndef CLPOOL_LAYER_KIND_H
 #define CLPOOL_LAYER_KIND_H
 
 #include <CL/cl.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -24,30 +23,24 @@ typedef struct clpi_kind_key {
 typedef struct clpi_kind {
   clpi_kind_key key;
   atomic_size_t bytes; /* of one object in the device; 0: not known before the first image */
-  uint32_t number;     /* from CLPI_KINDS on */
-  uint32_t next;       /* of the same hash; 0: none */
+  uint32_t number;     /* from CLPI_KIND_SLOTS on */
 } clpi_kind;
 
-enum {
-  CLPI_KIND_BITS = 13,
-  CLPI_KINDS = 1 << CLPI_KIND_BITS,
-  CLPI_KINDS_A_CHUNK = 64,
-  CLPI_KIND_CHUNKS = CLPI_KINDS / CLPI_KINDS_A_CHUNK,
-  CLPI_KIND_HASHES = 1024
-};
+enum { CLPI_KIND_BITS = 14, CLPI_KIND_SLOTS = 1 << CLPI_KIND_BITS };
 
+/* The kinds of a context, from zeros on. A hash table with open addressing, which only grows: no
+ * call takes a lock. */
 typedef struct clpi_kinds {
-  _Atomic uint32_t first[CLPI_KIND_HASHES];
-  _Atomic(clpi_kind *) chunks[CLPI_KIND_CHUNKS];
-  _Atomic uint32_t count; /* changes under the lock that clpi_kind_get is given */
+  _Atomic(clpi_kind *) slots[CLPI_KIND_SLOTS]; /* by number, and half of them free */
+  atomic_size_t count;
 } clpi_kinds;
 
 /* Finds or adds the kind with this key. NULL: it would be new, and there are too many or no host
- * memory. Takes the lock only to add one. */
-clpi_kind *clpi_kind_get(clpi_kinds *kinds, const clpi_kind_key *key, pthread_mutex_t *lock);
+ * memory. Any thread. */
+const clpi_kind *clpi_kind_get(clpi_kinds *kinds, const clpi_kind_key *key);
 
 /* Returns the kind with this number, which must exist. */
-clpi_kind *clpi_kind_at(const clpi_kinds *kinds, uint32_t number);
+clpi_kind *clpi_kind_at(const clpi_kinds *kinds, size_t number);
 
 void clpi_kinds_end(clpi_kinds *kinds);
 

@@ -39,18 +39,15 @@ EXTRA_DIST += layer/layer.map
 # The pools are a copy of the library, whose names nobody else sees.
 libclpool_layer_la_SOURCES = $(layer_memory_sources) \
 	layer/account.c layer/account.h \
-	layer/attempt.c layer/attempt.h \
 	layer/blocks.c layer/blocks.h \
 	layer/buffer.c layer/buffer.h \
 	layer/context.c layer/context.h \
-	layer/count.c layer/count.h \
 	layer/create.c layer/create.h \
 	layer/enqueue.c \
 	layer/kind.c layer/kind.h \
 	layer/order.c layer/order.h \
 	layer/queue.c layer/queue.h \
-	layer/run.c \
-	layer/settings.c layer/settings.h
+	layer/run.c
 libclpool_layer_la_CPPFLAGS = $(layer_cppflags)
 libclpool_layer_la_LIBADD = libclpool-internal.la
 libclpool_layer_la_LDFLAGS = $(layer_ldflags)

@@ -32,8 +32,8 @@ static void end_sole_locked(clpi_context *context)
     return;
   sole->has_joined = true;
   stamp(sole);
-  if (clpi_target->clEnqueueMarkerWithWaitList(sole->handle, 0, NULL, &context->mark) ||
-      clpi_target->clFlush(sole->handle))
+  context->mark = clpi_queue_mark(sole);
+  if (!context->mark)
     clpi_target->clFinish(sole->handle); /* there is nothing yet that it could wait for */
 }
 
@@ -124,16 +124,6 @@ void clpi_order_settle(clpi_context *context)
   pthread_mutex_unlock(&context->lock);
 }
 
-/* NULL: there is none, or no marker. */
-static cl_event mark_end(const clpi_queue *queue)
-{
-  cl_event end = NULL;
-  if (clpi_target->clEnqueueMarkerWithWaitList(queue->handle, 0, NULL, &end))
-    return NULL;
-  clpi_target->clFlush(queue->handle);
-  return end;
-}
-
 unsigned clpi_order_await(clpi_context *context, unsigned turns)
 {
   CLPI_UNCANCELLED;
@@ -143,7 +133,7 @@ unsigned clpi_order_await(clpi_context *context, unsigned turns)
   pthread_mutex_lock(&context->lock);
   for (const clpi_queue *it = context->queues; it && count < MOST_QUEUES; it = it->next)
     if (it == context->sole || it->latest_work > 0)
-      ends[count++] = mark_end(it);
+      ends[count++] = clpi_queue_mark(it);
   pthread_mutex_unlock(&context->lock);
   for (size_t i = 0; i < count; i++) {
     for (; ends[i] && turns > 0 && clpi_layer_progress(ends[i]) > CL_COMPLETE; turns--)
@@ -172,41 +162,30 @@ clp_status clpi_order_allocate(clpi_context *context, uint32_t kind, clp_buffer 
   return clp_pool_allocate(pool, kind, out);
 }
 
-/* Returns the next queue that has had work since then. NULL: there is none. */
-static clpi_queue *find_user_locked(clpi_queue *from, uint64_t born)
-{
-  while (from && from->latest_work <= born)
-    from = from->next;
-  return from;
-}
-
-/* Marks the queues behind which a buffer was released, each at some of its releases. Otherwise a
- * queue would be marked when a block is looked for, behind all work since the release. With two
- * queues that run ahead of the host, hardly any block would then be found done. */
-static void mark_queues_locked(const clpi_context *context, uint64_t born)
-{
-  enum { RELEASES = 7 }; /* odd, because those of two kinds may alternate */
-  for (clpi_queue *it = find_user_locked(context->queues, born); it;
-       it = find_user_locked(it->next, born))
-    if (++it->releases % RELEASES == 0)
-      (void)clp_pool_mark_stream(context->pool, it->handle);
-}
-
-/* The last of the queues takes the release. */
+/* The last of the queues that had work since then takes the release.
+ *
+ * It marks each of them at some of its releases. Otherwise a queue would be marked when a block is
+ * looked for, behind all work since the release. With two queues that run ahead of the host, hardly
+ * any block would then be found done. */
 static clp_status release_behind_queues_locked(clpi_context *context, clp_buffer *buffer,
                                                uint64_t born)
 {
-  clpi_queues_sweep_locked(context);
-  clpi_queue *it = find_user_locked(context->queues, born);
-  if (!it)
-    return clp_buffer_release(buffer);
+  enum { RELEASES = 7 }; /* odd, because those of two kinds may alternate */
+  const clpi_queue *last = NULL;
   clp_status status = CLP_SUCCESS;
-  for (clpi_queue *next; !status && (next = find_user_locked(it->next, born)); it = next)
-    status = clp_buffer_record_use(buffer, it->handle);
+  clpi_queues_sweep_locked(context);
+  for (const clpi_queue *it = context->queues; it && !status; it = it->next) {
+    if (it->latest_work <= born)
+      continue;
+    if (last)
+      status = clp_buffer_record_use(buffer, last->handle);
+    last = it;
+  }
   if (!status)
-    status = clp_buffer_release_on(buffer, it->handle);
-  if (!status)
-    mark_queues_locked(context, born);
+    status = last ? clp_buffer_release_on(buffer, last->handle) : clp_buffer_release(buffer);
+  for (clpi_queue *it = context->queues; it && !status; it = it->next)
+    if (it->latest_work > born && ++it->releases % RELEASES == 0)
+      (void)clp_pool_mark_stream(context->pool, it->handle);
   return status;
 }
 
@@ -229,39 +208,4 @@ void clpi_order_release(clpi_context *context, clp_buffer *buffer, uint64_t born
   }
   if (status)
     clpi_buffer_give_back(buffer);
-}
-
-/* --- the ends of contexts and of pooling --- */
-
-/* Whoever released the last block may still hold the lock. */
-static void end(clpi_context *context)
-{
-  pthread_mutex_lock(&context->lock);
-  pthread_mutex_unlock(&context->lock);
-  clpi_queues_end(context);
-  if (context->mark)
-    clpi_target->clReleaseEvent(context->mark);
-  clpi_context_free(context);
-}
-
-void clpi_contexts_sweep(void)
-{
-  clpi_context *unused;
-  while ((unused = clpi_context_take_unused()))
-    end(unused);
-}
-
-/* Without the lock of all contexts, which the program's callbacks need, and what is waited for may
- * be behind those. */
-void clpi_contexts_stop(void)
-{
-  clpi_context *context;
-  if (!clpi_contexts_begin_stop())
-    return;
-  while ((context = clpi_context_take_unstopped())) {
-    clpi_order_settle(context);
-    (void)clp_pool_stop_holding(context->pool);
-    clpi_context_drop_user(context);
-  }
-  clpi_contexts_sweep();
 }

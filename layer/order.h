@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The order between work and the reuse of memory (context.h), and the ends of contexts and of
- * pooling, which concern it. Any thread. */
+/* The order between work and the reuse of memory (context.h). Any thread. */
 #ifndef CLPOOL_LAYER_ORDER_H
 #define CLPOOL_LAYER_ORDER_H
 
@@ -28,11 +27,5 @@ clp_status clpi_order_allocate(clpi_context *context, uint32_t kind, clp_buffer 
 
 /* Releases a buffer behind all work that may use it. */
 void clpi_order_release(clpi_context *context, clp_buffer *buffer, uint64_t born);
-
-/* Ends closed contexts that have no users. Under no lock, and outside of the pools. */
-void clpi_contexts_sweep(void);
-
-/* From now on nothing is pooled, since the program may do what the layer cannot see. */
-void clpi_contexts_stop(void);
 
 #endif

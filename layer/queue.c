@@ -17,27 +17,27 @@ static bool is_in_order(cl_command_queue handle)
   return !code && !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
 }
 
-bool clpi_queue_add(cl_context context_handle, cl_command_queue handle)
+void clpi_queue_add(cl_context context_handle, cl_command_queue handle)
 {
   clpi_context *context = clpi_context_find(context_handle);
   if (!context)
-    return true;
+    return;
   clpi_queue *queue = calloc(1, sizeof(*queue));
   if (!queue || !clpi_handles_put(&queues, handle, queue)) {
     free(queue);
-    return false;
+    clpi_contexts_stop();
+    return;
   }
   queue->handle = handle;
   queue->context = context;
   queue->references = 1;
   queue->in_order = is_in_order(handle);
-  clpi_context_retain(context);
+  context->references++;
   pthread_mutex_lock(&context->lock);
   queue->next = context->queues;
   context->queues = queue;
   clpi_queues_sweep_locked(context);
   pthread_mutex_unlock(&context->lock);
-  return true;
 }
 
 clpi_queue *clpi_queue_find(cl_command_queue handle)
@@ -45,9 +45,13 @@ clpi_queue *clpi_queue_find(cl_command_queue handle)
   return clpi_handles_find(&queues, handle);
 }
 
-cl_int clpi_queue_retain(clpi_queue *queue)
+cl_event clpi_queue_mark(const clpi_queue *queue)
 {
-  return clpi_references_add(&queue->references) ? CL_SUCCESS : CL_INVALID_COMMAND_QUEUE;
+  cl_event mark = NULL;
+  if (clpi_target->clEnqueueMarkerWithWaitList(queue->handle, 0, NULL, &mark))
+    return NULL;
+  clpi_target->clFlush(queue->handle);
+  return mark;
 }
 
 /* The driver's reference goes, too. */
@@ -68,11 +72,9 @@ static bool is_through_locked(clpi_queue *queue)
     return false;
   if (queue->latest_work == 0)
     return true;
-  if (!queue->end &&
-      (clpi_target->clEnqueueMarkerWithWaitList(queue->handle, 0, NULL, &queue->end) ||
-       clpi_target->clFlush(queue->handle)))
-    return false;
-  return clpi_layer_progress(queue->end) <= CL_COMPLETE;
+  if (!queue->end)
+    queue->end = clpi_queue_mark(queue);
+  return queue->end && clpi_layer_progress(queue->end) <= CL_COMPLETE;
 }
 
 void clpi_queues_sweep_locked(clpi_context *context)

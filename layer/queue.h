@@ -18,17 +18,19 @@ typedef struct clpi_queue {
   cl_event end; /* behind all work of a queue that the program has released; NULL: not set */
 } clpi_queue;
 
-/* Adds a queue. False: no host memory. Pooling must then stop, because the layer would not see the
- * work of an unknown queue. */
-bool clpi_queue_add(cl_context context, cl_command_queue handle);
+/* Adds a queue. Without host memory pooling stops, because the layer would not see the work of an
+ * unknown queue. */
+void clpi_queue_add(cl_context context, cl_command_queue handle);
 
 /* Returns the queue of a handle. NULL: its context has no pool. */
 clpi_queue *clpi_queue_find(cl_command_queue handle);
 
-/* As the calls of OpenCL. A released queue that has had work stays until the work is done. The one
+/* Marks the end of the queue's work so far. NULL: the driver cannot. */
+cl_event clpi_queue_mark(const clpi_queue *queue);
+
+/* clReleaseCommandQueue. A released queue that has had work stays until the work is done. The one
  * that was the only one stays as long as its context, because threads may still be releasing
- * buffers on it. After the release, call clpi_contexts_sweep (order.h). */
-cl_int clpi_queue_retain(clpi_queue *queue);
+ * buffers on it. */
 cl_int clpi_queue_release(clpi_queue *queue);
 
 /* Ends released queues whose work is done. */

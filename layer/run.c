@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* The layer that pools: it watches contexts, queues and memory as they are made, shared and
  * released. Calls about objects without a pool go to the driver unchanged. */
-#include "attempt.h"
+#include "account.h"
+#include "blocks.h"
 #include "buffer.h"
 #include "core/base/bytes.h"
 #include "core/base/cancel.h"
-#include "count.h"
 #include "create.h"
 #include "dispatch.h"
 #include "exact.h"
 #include "opencl/loader.h"
 #include "opencl/under_layer.h"
 #include "order.h"
-#include "settings.h"
+#include "references.h"
 #include "work.h"
 
 #include <clpool/opencl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,17 +27,15 @@ static cl_int CL_API_CALL retain_context(cl_context handle)
   clpi_context *context = clpi_context_find(handle);
   cl_int code = clpi_target->clRetainContext(handle);
   if (!code && context)
-    clpi_context_retain(context);
+    context->references++;
   return code;
 }
 
 static cl_int CL_API_CALL release_context(cl_context handle)
 {
   clpi_context *context = clpi_context_find(handle);
-  if (context) {
+  if (context)
     clpi_context_release(context);
-    clpi_contexts_sweep();
-  }
   return clpi_target->clReleaseContext(handle);
 }
 
@@ -63,26 +62,18 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue handle, cl_command_que
 
 /* --- queues --- */
 
-static void add_queue(cl_context context, cl_command_queue queue)
-{
-  if (!clpi_queue_add(context, queue))
-    clpi_contexts_stop();
-}
-
 static cl_int CL_API_CALL retain_queue(cl_command_queue handle)
 {
   clpi_queue *queue = clpi_queue_find(handle);
-  return queue ? clpi_queue_retain(queue) : clpi_target->clRetainCommandQueue(handle);
+  if (!queue)
+    return clpi_target->clRetainCommandQueue(handle);
+  return clpi_references_add(&queue->references) ? CL_SUCCESS : CL_INVALID_COMMAND_QUEUE;
 }
 
 static cl_int CL_API_CALL release_queue(cl_command_queue handle)
 {
   clpi_queue *queue = clpi_queue_find(handle);
-  if (!queue)
-    return clpi_target->clReleaseCommandQueue(handle);
-  cl_int code = clpi_queue_release(queue);
-  clpi_contexts_sweep();
-  return code;
+  return queue ? clpi_queue_release(queue) : clpi_target->clReleaseCommandQueue(handle);
 }
 
 /* OpenCL 1.0 could make a queue one out of order. */
@@ -147,10 +138,15 @@ static cl_int CL_API_CALL set_destructor(cl_mem handle, void(CL_CALLBACK *notify
 
 /* --- what the layer cannot see --- */
 
+static void CL_API_CALL leave_buffers(cl_bool leave)
+{
+  clpi_leaves_buffers = leave;
+}
+
 static void *CL_API_CALL get_extension(const char *name)
 {
   if (name && strcmp(name, CLPI_CL_LEAVE_BUFFERS) == 0)
-    return (void *)clpi_leave_buffers;
+    return (void *)leave_buffers;
   return clpi_watch_extension(name);
 }
 
@@ -181,14 +177,14 @@ static cl_int CL_API_CALL wait_if_done(cl_uint count, const cl_event *events)
   return clpi_target->clWaitForEvents(count, events);
 }
 
-static pid_t process;
+static pid_t process; /* that writes a report at the end; 0: none does */
 
 static bool begin(const cl_icd_dispatch *target)
 {
-  static const clpi_watcher watcher = {clpi_context_add, add_queue, clpi_create,
+  static const clpi_watcher watcher = {clpi_context_add, clpi_queue_add, clpi_create,
                                        clpi_contexts_stop};
   clpi_cl_functions library;
-  if (!clpi_settings_read())
+  if (!clpi_bounds_read())
     return false;
 #define TAKE(name) library.name = target->name;
   CLPI_CL_FUNCTIONS(TAKE)
@@ -202,7 +198,8 @@ static bool begin(const cl_icd_dispatch *target)
   EVENTS(SET)
 #undef SET
   clpi_work_fill(&functions);
-  process = getpid();
+  const char *reports = secure_getenv("CLPOOL_LAYER_REPORT");
+  process = reports && *reports ? getpid() : 0;
   clpi_layer_is_used();
   return true;
 }
@@ -210,7 +207,7 @@ static bool begin(const cl_icd_dispatch *target)
 /* A child that is a copy has nothing to tell. */
 __attribute__((destructor)) static void report(void)
 {
-  if (clpi_target && clpi_settings.reports && getpid() == process)
+  if (clpi_target && getpid() == process)
     clpi_report();
 }
 
