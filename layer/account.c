@@ -104,11 +104,6 @@ clp_status clpi_account_take(clpi_account *account, size_t bytes)
   return CLP_SUCCESS;
 }
 
-void clpi_account_give(clpi_account *account, size_t bytes)
-{
-  atomic_fetch_sub_explicit(&account->taken_bytes, bytes, memory_order_relaxed);
-}
-
 void clpi_account_add(clpi_account *account, size_t bytes, size_t block_bytes)
 {
   atomic_fetch_add_explicit(&account->active_bytes, block_bytes, memory_order_relaxed);

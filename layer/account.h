@@ -33,12 +33,9 @@ void clpi_account_begin(clpi_account *account, size_t device_bytes);
 /* Whether the thread may make a block that passes the bound, but not the limit. */
 extern _Thread_local bool clpi_account_passes_bound;
 
-/* Counts a new block before it is made. CLP_LIMIT_EXCEEDED: it would pass the limit, or together
- * with held blocks the bound, and is not counted. */
+/* Counts a new block in taken_bytes, before it is made. CLP_LIMIT_EXCEEDED: it would pass the
+ * limit, or together with held blocks the bound, and is not counted. */
 clp_status clpi_account_take(clpi_account *account, size_t bytes);
-
-/* Uncounts a block that has gone or was not made. */
-void clpi_account_give(clpi_account *account, size_t bytes);
 
 /* Count that the program gets, or releases, an object of `bytes` in a block of `block_bytes`. */
 void clpi_account_add(clpi_account *account, size_t bytes, size_t block_bytes);

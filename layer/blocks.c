@@ -93,16 +93,16 @@ static clp_status allocate(void *self, size_t number, clp_memory *out)
   if (status)
     return status;
   cl_mem block = create(context, &kind->key, &code);
-  if (code || !block) {
-    clpi_account_give(&context->account, bytes);
-    return clpi_cl_not_created("clCreateBuffer", code, bytes);
-  }
-  status = bytes ? CLP_SUCCESS : take_image_bytes(context, kind, block, &bytes);
+  if (code || !block)
+    status = clpi_cl_not_created("clCreateBuffer", code, bytes);
+  else if (bytes == 0)
+    status = take_image_bytes(context, kind, block, &bytes);
   if (!status)
     status = note_block(context, kind, block);
   if (status) {
-    clpi_account_give(&context->account, bytes);
-    release(block);
+    context->account.taken_bytes -= bytes;
+    if (block)
+      release(block);
     return status;
   }
   atomic_fetch_add_explicit(&context->account.fresh[kind->key.type != CL_MEM_OBJECT_BUFFER], 1,
@@ -118,7 +118,7 @@ static clp_status free_block(void *self, clp_memory memory, size_t number)
   const clpi_kind *kind = clpi_kind_at(&context->kinds, number);
   free(clpi_mem_take((cl_mem)memory));
   cl_int code = release((cl_mem)memory);
-  clpi_account_give(&context->account, kind->bytes);
+  context->account.taken_bytes -= kind->bytes;
   returned++;
   clpi_context_drop_user(context);
   return clpi_cl_check("clReleaseMemObject", code);

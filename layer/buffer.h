@@ -7,11 +7,18 @@
 #define CLPOOL_LAYER_BUFFER_H
 
 #include "mem.h"
+#include "watch.h"
+
+/* The calls with which the program makes memory, for clpi_watcher.memory. */
+cl_mem clpi_create(const clpi_request *wanted, cl_int *code);
 
 /* clReleaseMemObject. */
 cl_int clpi_mem_release(clpi_mem *mem);
 
 /* The program maps it. */
 void clpi_mem_map(cl_mem handle);
+
+/* Writes what became of the calls that make memory, and what memory they took. */
+void clpi_report(void);
 
 #endif

@@ -35,17 +35,24 @@ static bool is_pooled(cl_context handle, clpi_cl_bounds *bounds)
          bounds->version >= CLPI_CL_WAIT_LIST_VERSION;
 }
 
-/* Its pool retains the driver's context. */
-static bool begin(clpi_context *context, cl_context handle, const clpi_cl_bounds *bounds)
+/* With a reference to the driver's context, which `end` drops. NULL: there is none, or no host
+ * memory. */
+static clpi_context *make(cl_context handle, const clpi_cl_bounds *bounds)
 {
-  context->order = (clpi_cl_queue_order){
+  clpi_context *made = aligned_alloc(alignof(clpi_context), sizeof(*made));
+  if (!made || clpi_target->clRetainContext(handle)) {
+    free(made);
+    return NULL;
+  }
+  memset(made, 0, sizeof(*made));
+  made->order = (clpi_cl_queue_order){
       .context = handle, .has_wait_lists = true, .forgets_barriers = bounds->has_pocl};
-  context->max_block_bytes = bounds->max_block_bytes;
-  context->more_flags = bounds->may_abort ? CL_MEM_ALLOC_HOST_PTR : 0;
-  context->references = context->users = 1;
-  clpi_account_begin(&context->account, bounds->device_bytes);
-  pthread_mutex_init(&context->lock, NULL);
-  return !clpi_target->clRetainContext(handle);
+  made->max_block_bytes = bounds->max_block_bytes;
+  made->more_flags = bounds->may_abort ? CL_MEM_ALLOC_HOST_PTR : 0;
+  made->references = made->users = 1;
+  clpi_account_begin(&made->account, bounds->device_bytes);
+  pthread_mutex_init(&made->lock, NULL);
+  return made;
 }
 
 static void end(clpi_context *context)
@@ -63,15 +70,9 @@ static void end(clpi_context *context)
 void clpi_context_add(cl_context handle)
 {
   clpi_cl_bounds bounds;
-  clpi_context *context =
-      is_pooled(handle, &bounds) ? aligned_alloc(alignof(clpi_context), sizeof(*context)) : NULL;
+  clpi_context *context = is_pooled(handle, &bounds) ? make(handle, &bounds) : NULL;
   if (!context)
     return;
-  memset(context, 0, sizeof(*context));
-  if (!begin(context, handle, &bounds)) {
-    free(context);
-    return;
-  }
   if (!clpi_blocks_begin(context) || !clpi_handles_put(&contexts, handle, context)) {
     end(context);
     return;

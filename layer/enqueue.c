@@ -139,13 +139,9 @@ CLPI_MAPS(DEFINE)
 
 void clpi_work_fill(cl_icd_dispatch *functions)
 {
-#define SET(name, parameters, arguments, uses, move) functions->name = seen_##name;
+#define SET(name, ...) functions->name = seen_##name;
   CLPI_WORK(SET)
-#undef SET
-#define SET(name, parameters, arguments) functions->name = seen_##name;
   BARE_WORK(SET)
-#undef SET
-#define SET(name, mem, parameters, arguments, move) functions->name = seen_##name;
   CLPI_MAPS(SET)
 #undef SET
 }

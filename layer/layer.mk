@@ -42,7 +42,6 @@ libclpool_layer_la_SOURCES = $(layer_memory_sources) \
 	layer/blocks.c layer/blocks.h \
 	layer/buffer.c layer/buffer.h \
 	layer/context.c layer/context.h \
-	layer/create.c layer/create.h \
 	layer/enqueue.c \
 	layer/kind.c layer/kind.h \
 	layer/order.c layer/order.h \

@@ -48,19 +48,6 @@ static bool mark_is_done_locked(clpi_context *context)
   return true;
 }
 
-/* Without the lock: the program's callbacks need it to release buffers, and the mark may be behind
- * work that waits for those. */
-static void await_mark_locked(clpi_context *context)
-{
-  cl_event mark = context->mark;
-  if (clpi_target->clRetainEvent(mark))
-    return;
-  pthread_mutex_unlock(&context->lock);
-  clpi_target->clWaitForEvents(1, &mark);
-  clpi_target->clReleaseEvent(mark);
-  pthread_mutex_lock(&context->lock);
-}
-
 /* An out-of-order queue of PoCL cannot be made to wait (lib/opencl/queue_order.c), but each of its
  * commands can. The host must not wait: the program may be inside a callback that the mark is
  * behind. */
@@ -115,13 +102,20 @@ void clpi_order_depends(clpi_context *context)
   pthread_mutex_unlock(&context->lock);
 }
 
+/* It waits without the lock: the program's callbacks need it to release buffers, and the mark may
+ * be behind work that waits for those. */
 void clpi_order_settle(clpi_context *context)
 {
+  cl_event mark = NULL;
   pthread_mutex_lock(&context->lock);
   end_sole_locked(context);
-  if (!mark_is_done_locked(context))
-    await_mark_locked(context);
+  if (!mark_is_done_locked(context) && !clpi_target->clRetainEvent(context->mark))
+    mark = context->mark;
   pthread_mutex_unlock(&context->lock);
+  if (!mark)
+    return;
+  clpi_target->clWaitForEvents(1, &mark);
+  clpi_target->clReleaseEvent(mark);
 }
 
 unsigned clpi_order_await(clpi_context *context, unsigned turns)

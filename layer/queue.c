@@ -50,8 +50,10 @@ cl_event clpi_queue_mark(const clpi_queue *queue)
   cl_event mark = NULL;
   if (clpi_target->clEnqueueMarkerWithWaitList(queue->handle, 0, NULL, &mark))
     return NULL;
-  clpi_target->clFlush(queue->handle);
-  return mark;
+  if (!clpi_target->clFlush(queue->handle))
+    return mark;
+  clpi_target->clReleaseEvent(mark);
+  return NULL;
 }
 
 /* The driver's reference goes, too. */
@@ -108,8 +110,8 @@ cl_int clpi_queue_release(clpi_queue *queue)
 
 void clpi_queues_end(clpi_context *context)
 {
-  for (clpi_queue *next, *queue = context->queues; queue; queue = next) {
-    next = queue->next;
+  for (clpi_queue *queue; (queue = context->queues);) {
+    context->queues = queue->next;
     end_queue(queue);
   }
 }

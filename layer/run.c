@@ -6,7 +6,6 @@
 #include "buffer.h"
 #include "core/base/bytes.h"
 #include "core/base/cancel.h"
-#include "create.h"
 #include "dispatch.h"
 #include "exact.h"
 #include "opencl/loader.h"
