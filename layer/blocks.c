@@ -135,7 +135,7 @@ bool clpi_blocks_begin(clpi_context *context)
   ops.free_is_ordered = true;
   ops.deferred = true;
   ops.memory_kind = CLP_MEMORY_CL_MEM;
-  ops.max_block_bytes = 2 * CLPI_KIND_SLOTS - 1;
+  ops.max_block_bytes = 2 * CLPI_KINDS - 1;
   if (clp_allocator_create(&ops, context, &allocator))
     return false;
   clp_pool_options options = CLP_POOL_OPTIONS_INIT;

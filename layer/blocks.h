@@ -31,7 +31,7 @@ typedef struct clpi_attempt {
 /* Call it before the first call. */
 clpi_attempt clpi_attempt_begin(void);
 
-/* Returns whether the call, which ended with `code`, failed and may succeed now. The context is
+/* Returns whether the call, which failed with `code`, may succeed now. The context is
  * NULL if the layer does not know it. */
 bool clpi_attempt_again(clpi_attempt *attempt, cl_int code, clpi_context *context);
 

@@ -136,14 +136,15 @@ static cl_mem take(clpi_context *context, const clpi_kind_key *key, size_t bytes
 }
 
 /* If a rounded size does not fit into the limit, the requested one may. */
-static cl_mem take_or_take_less(clpi_context *context, clpi_kind_key key, size_t bytes,
+static cl_mem take_or_take_less(clpi_context *context, const clpi_kind_key *key, size_t bytes,
                                 cl_int *code)
 {
-  cl_mem made = take(context, &key, bytes, code);
-  if (made || !*code || key.type != CL_MEM_OBJECT_BUFFER)
+  cl_mem made = take(context, key, bytes, code);
+  if (made || !*code || key->type != CL_MEM_OBJECT_BUFFER)
     return made;
-  key.width = bytes;
-  return take(context, &key, bytes, code);
+  clpi_kind_key less = *key;
+  less.width = bytes;
+  return take(context, &less, bytes, code);
 }
 
 cl_mem clpi_create(const clpi_request *wanted, cl_int *code)
@@ -155,13 +156,13 @@ cl_mem clpi_create(const clpi_request *wanted, cl_int *code)
   cl_mem made;
   do {
     *code = CL_SUCCESS;
-    made = why == POOLED ? take_or_take_less(context, key, wanted->bytes, code) : NULL;
+    made = why == POOLED ? take_or_take_less(context, &key, wanted->bytes, code) : NULL;
     if (made || *code)
       continue;
     made = wanted->make(wanted, code);
     if (made && !wanted->is_svm && !(wanted->is_image && wanted->desc->buffer))
       others[wanted->is_image][why == POOLED ? OTHER : why]++;
-  } while (clpi_attempt_again(&attempt, *code, context));
+  } while (*code && clpi_attempt_again(&attempt, *code, context));
   return clpi_exact_image(wanted, made, code);
 }
 

@@ -55,11 +55,12 @@ static work begin(cl_command_queue handle, cl_uint *count, const cl_event **list
 /* After the call. True: make it again. */
 static bool again(work *it, cl_int code)
 {
-  if (clpi_attempt_again(&it->attempt, code, it->context))
+  if (code && clpi_attempt_again(&it->attempt, code, it->context))
     return true;
-  if (it->longer)
+  if (it->longer) {
     clpi_target->clReleaseEvent(it->longer[0]);
-  free(it->longer);
+    free(it->longer);
+  }
   return false;
 }
 

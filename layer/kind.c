@@ -14,44 +14,44 @@ static size_t first_slot(const clpi_kind_key *key)
   return hash % CLPI_KIND_SLOTS;
 }
 
-static clpi_kind *make(const clpi_kind_key *key, size_t slot)
+clpi_kind *clpi_kind_at(const clpi_kinds *kinds, size_t number)
 {
-  clpi_kind *made = malloc(sizeof(*made));
-  if (made)
-    *made = (clpi_kind){.key = *key,
-                        .bytes = key->type == CL_MEM_OBJECT_BUFFER ? (size_t)key->width : 0,
-                        .number = (uint32_t)(CLPI_KIND_SLOTS + slot)};
+  return atomic_load_explicit(&kinds->kinds[number - CLPI_KINDS], memory_order_relaxed);
+}
+
+static clpi_kind *add(clpi_kinds *kinds, const clpi_kind_key *key)
+{
+  const size_t place = kinds->count++;
+  clpi_kind *made = place < CLPI_KINDS ? malloc(sizeof(*made)) : NULL;
+  if (!made)
+    return NULL;
+  *made = (clpi_kind){.key = *key,
+                      .bytes = key->type == CL_MEM_OBJECT_BUFFER ? (size_t)key->width : 0,
+                      .number = CLPI_KINDS + (uint32_t)place};
+  kinds->kinds[place] = made;
   return made;
 }
 
 /* If another thread has taken the slot meanwhile, its kind may be the same. */
 const clpi_kind *clpi_kind_get(clpi_kinds *kinds, const clpi_kind_key *key)
 {
+  clpi_kind *made = NULL;
   for (size_t slot = first_slot(key);; slot = (slot + 1) % CLPI_KIND_SLOTS) {
     /* Acquire: pairs with the release of the exchange, so that the kind is complete. */
-    clpi_kind *found = atomic_load_explicit(&kinds->slots[slot], memory_order_acquire);
-    if (!found) {
-      clpi_kind *made = kinds->count < CLPI_KIND_SLOTS / 2 ? make(key, slot) : NULL;
-      if (!made)
-        return NULL;
-      if (atomic_compare_exchange_strong(&kinds->slots[slot], &found, made)) {
-        kinds->count++;
+    uint32_t number = atomic_load_explicit(&kinds->slots[slot], memory_order_acquire);
+    if (number == 0) {
+      made = made ? made : add(kinds, key);
+      if (!made || atomic_compare_exchange_strong(&kinds->slots[slot], &number, made->number))
         return made;
-      }
-      free(made);
     }
+    const clpi_kind *found = clpi_kind_at(kinds, number);
     if (memcmp(&found->key, key, sizeof(*key)) == 0)
       return found;
   }
 }
 
-clpi_kind *clpi_kind_at(const clpi_kinds *kinds, size_t number)
-{
-  return kinds->slots[number - CLPI_KIND_SLOTS];
-}
-
 void clpi_kinds_end(clpi_kinds *kinds)
 {
-  for (size_t i = 0; i < CLPI_KIND_SLOTS; i++)
-    free(kinds->slots[i]);
+  for (size_t i = 0; i < CLPI_KINDS; i++)
+    free(kinds->kinds[i]);
 }

@@ -3,8 +3,8 @@
  * the same flags and rounded size, images the same flags, format and extent.
  *
  * A context has one pool for all kinds. The pool gets the number of a kind in place of a size. All
- * numbers have CLPI_KIND_BITS + 1 bits. So each is a bin of its own, and no block counts for more
- * than twice another. */
+ * numbers have CLPI_KIND_BITS + 1 bits. So each is a bin of its own, all bins are near each other,
+ * and no block counts for more than twice another. */
 #ifndef CLPOOL_LAYER_KIND_H
 #define CLPOOL_LAYER_KIND_H
 
@@ -23,16 +23,17 @@ typedef struct clpi_kind_key {
 typedef struct clpi_kind {
   clpi_kind_key key;
   atomic_size_t bytes; /* of one object in the device; 0: not known before the first image */
-  uint32_t number;     /* from CLPI_KIND_SLOTS on */
+  uint32_t number;     /* from CLPI_KINDS on */
 } clpi_kind;
 
-enum { CLPI_KIND_BITS = 14, CLPI_KIND_SLOTS = 1 << CLPI_KIND_BITS };
+enum { CLPI_KIND_BITS = 13, CLPI_KINDS = 1 << CLPI_KIND_BITS, CLPI_KIND_SLOTS = 2 * CLPI_KINDS };
 
-/* The kinds of a context, from zeros on. A hash table with open addressing, which only grows: no
- * call takes a lock. */
+/* The kinds of a context; none: zeros. A hash table with open addressing, which only grows: no call
+ * takes a lock. */
 typedef struct clpi_kinds {
-  _Atomic(clpi_kind *) slots[CLPI_KIND_SLOTS]; /* by number, and half of them free */
-  atomic_size_t count;
+  _Atomic uint32_t slots[CLPI_KIND_SLOTS]; /* numbers; 0: free, as half of them are */
+  _Atomic(clpi_kind *) kinds[CLPI_KINDS];
+  atomic_size_t count; /* with those for which there was no room */
 } clpi_kinds;
 
 /* Finds or adds the kind with this key. NULL: it would be new, and there are too many or no host
