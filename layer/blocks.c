@@ -7,7 +7,7 @@
 #include "mem.h"
 #include "opencl/cl_error.h"
 #include "opencl/driver_lock.h"
-#include "order.h"
+#include "queue.h"
 
 #include <stdlib.h>
 #include <sys/param.h>

@@ -5,7 +5,7 @@
 #include "core/pool/leaving.h"
 #include "dispatch.h"
 #include "exact.h"
-#include "order.h"
+#include "queue.h"
 #include "references.h"
 
 #include <clpool/bin.h>
@@ -76,7 +76,7 @@ static reason find_kind(const clpi_request *wanted, const clpi_context *context,
     return PROPERTIES;
   if (clpi_leaves_buffers)
     return OWN_POOL;
-  if (clpi_contexts_have_stopped())
+  if (clpi_contexts_stopped)
     return EXTENSION;
   if (!context)
     return CONTEXT;

@@ -5,13 +5,13 @@
 #include "dispatch.h"
 #include "handles.h"
 #include "opencl/device.h"
-#include "order.h"
+#include "queue.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static clpi_handles contexts = CLPI_HANDLES_INIT;
-static atomic_bool has_stopped;
+atomic_bool clpi_contexts_stopped;
 static atomic_bool has_unused; /* some context may have no users */
 
 /* Guarded by the lock, which is taken before those of contexts. */
@@ -28,7 +28,7 @@ static struct {
 static bool is_pooled(cl_context handle, clpi_cl_bounds *bounds)
 {
   cl_uint devices = 0;
-  return !clpi_contexts_have_stopped() &&
+  return !clpi_contexts_stopped &&
          !clpi_target->clGetContextInfo(handle, CL_CONTEXT_NUM_DEVICES, sizeof(devices), &devices,
                                         NULL) &&
          devices == 1 && !clpi_cl_context_bounds(handle, bounds) &&
@@ -165,7 +165,7 @@ void clpi_contexts_trim(void)
  * those. */
 void clpi_contexts_stop(void)
 {
-  if (atomic_exchange(&has_stopped, true))
+  if (atomic_exchange(&clpi_contexts_stopped, true))
     return;
   pthread_mutex_lock(&all.lock);
   for (clpi_context *it = all.first; it; it = it->next) {
@@ -178,9 +178,4 @@ void clpi_contexts_stop(void)
   }
   pthread_mutex_unlock(&all.lock);
   clpi_contexts_sweep();
-}
-
-bool clpi_contexts_have_stopped(void)
-{
-  return atomic_load_explicit(&has_stopped, memory_order_relaxed);
 }

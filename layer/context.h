@@ -64,7 +64,7 @@ void clpi_contexts_trim(void);
 
 /* From now on nothing is pooled, since the program may do what the layer cannot see. */
 void clpi_contexts_stop(void);
-bool clpi_contexts_have_stopped(void);
+extern atomic_bool clpi_contexts_stopped;
 
 /* Sums over all contexts, including those that have ended. */
 clpi_account clpi_contexts_total(void);

@@ -7,7 +7,7 @@
 #include "buffer.h"
 #include "dispatch.h"
 #include "exact.h"
-#include "order.h"
+#include "queue.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -44,7 +44,6 @@ libclpool_layer_la_SOURCES = $(layer_memory_sources) \
 	layer/context.c layer/context.h \
 	layer/enqueue.c \
 	layer/kind.c layer/kind.h \
-	layer/order.c layer/order.h \
 	layer/queue.c layer/queue.h \
 	layer/run.c
 libclpool_layer_la_CPPFLAGS = $(layer_cppflags)

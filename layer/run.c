@@ -10,7 +10,7 @@
 #include "exact.h"
 #include "opencl/loader.h"
 #include "opencl/under_layer.h"
-#include "order.h"
+#include "queue.h"
 #include "references.h"
 #include "work.h"
 
@@ -64,9 +64,9 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue handle, cl_command_que
 static cl_int CL_API_CALL retain_queue(cl_command_queue handle)
 {
   clpi_queue *queue = clpi_queue_find(handle);
-  if (!queue)
-    return clpi_target->clRetainCommandQueue(handle);
-  return clpi_references_add(&queue->references) ? CL_SUCCESS : CL_INVALID_COMMAND_QUEUE;
+  return !queue                                    ? clpi_target->clRetainCommandQueue(handle)
+         : clpi_references_add(&queue->references) ? CL_SUCCESS
+                                                   : CL_INVALID_COMMAND_QUEUE;
 }
 
 static cl_int CL_API_CALL release_queue(cl_command_queue handle)
