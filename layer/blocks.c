@@ -4,15 +4,14 @@
 #include "core/allocator/allocator.h"
 #include "core/base/error.h"
 #include "dispatch.h"
-#include "mem.h"
+#include "exact.h"
 #include "opencl/cl_error.h"
 #include "opencl/driver_lock.h"
-#include "queue.h"
 
 #include <stdlib.h>
 #include <sys/param.h>
 
-static atomic_uint_fast64_t returned; /* how many blocks have gone back to the driver */
+atomic_uint_fast64_t clpi_blocks_returned;
 
 /* --- the pool's allocator: its "bytes" are the number of a kind (kind.h) --- */
 
@@ -119,7 +118,7 @@ static clp_status free_block(void *self, clp_memory memory, size_t number)
   free(clpi_mem_take((cl_mem)memory));
   cl_int code = release((cl_mem)memory);
   context->account.taken_bytes -= kind->bytes;
-  returned++;
+  clpi_blocks_returned++;
   clpi_context_drop_user(context);
   return clpi_cl_check("clReleaseMemObject", code);
 }
@@ -166,35 +165,7 @@ void clpi_blocks_trim(clpi_context *context)
     continue;
 }
 
-/* --- calls that run out of memory --- */
-
-/* Other threads may hold and take memory again each time, so there is a bound on calls, too. */
-enum { TURNS = 10000, MOST_CALLS = 16 };
-
-_Thread_local bool clpi_leaves_buffers;
-
-clpi_attempt clpi_attempt_begin(void)
+void clpi_mem_see_beyond(const clpi_mem *block)
 {
-  return (clpi_attempt){.returned = returned, .turns = TURNS};
-}
-
-static bool is_lack(cl_int code)
-{
-  return code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
-         code == CL_OUT_OF_HOST_MEMORY;
-}
-
-bool clpi_attempt_again(clpi_attempt *attempt, cl_int code, clpi_context *context)
-{
-  if (!is_lack(code) || attempt->turns == 0)
-    return false;
-  clpi_contexts_trim();
-  uint64_t now = returned;
-  if (now == attempt->returned)
-    return false;
-  attempt->returned = now;
-  bool waits = context && !clpi_leaves_buffers;
-  unsigned left = waits ? clpi_order_await(context, attempt->turns) : attempt->turns;
-  attempt->turns = left < TURNS / MOST_CALLS ? 0 : left - TURNS / MOST_CALLS;
-  return true;
+  (void)block;
 }

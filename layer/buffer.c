@@ -88,6 +88,39 @@ static reason find_kind(const clpi_request *wanted, const clpi_context *context,
   return POOLED;
 }
 
+/* --- calls that run out of memory --- */
+
+/* Other threads may hold and take memory again each time, so there is a bound on calls, too. */
+enum { TURNS = 10000, MOST_CALLS = 16 };
+
+_Thread_local bool clpi_leaves_buffers;
+
+clpi_attempt clpi_attempt_begin(void)
+{
+  return (clpi_attempt){.returned = clpi_blocks_returned, .turns = TURNS};
+}
+
+static bool is_lack(cl_int code)
+{
+  return code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
+         code == CL_OUT_OF_HOST_MEMORY;
+}
+
+bool clpi_attempt_again(clpi_attempt *attempt, cl_int code, clpi_context *context)
+{
+  if (!is_lack(code) || attempt->turns == 0)
+    return false;
+  clpi_contexts_trim();
+  uint64_t now = clpi_blocks_returned;
+  if (now == attempt->returned)
+    return false;
+  attempt->returned = now;
+  bool waits = context && !clpi_leaves_buffers;
+  unsigned left = waits ? clpi_order_await(context, attempt->turns) : attempt->turns;
+  attempt->turns = left < TURNS / MOST_CALLS ? 0 : left - TURNS / MOST_CALLS;
+  return true;
+}
+
 /* --- making --- */
 
 /* Held blocks make room under the limit and the bound. Without any, only the limit counts. */
@@ -243,11 +276,6 @@ cl_int clpi_mem_release(clpi_mem *mem)
   if (references == 1)
     end_block(mem);
   return references > 0 ? CL_SUCCESS : CL_INVALID_MEM_OBJECT;
-}
-
-void clpi_mem_see_beyond(const clpi_mem *block)
-{
-  (void)block;
 }
 
 /* --- the report --- */

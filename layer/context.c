@@ -12,7 +12,7 @@
 
 static clpi_handles contexts = CLPI_HANDLES_INIT;
 atomic_bool clpi_contexts_stopped;
-static atomic_bool has_unused; /* some context may have no users */
+atomic_bool clpi_contexts_unused;
 
 /* Guarded by the lock, which is taken before those of contexts. */
 static struct {
@@ -90,25 +90,19 @@ clpi_context *clpi_context_find(cl_context handle)
 
 /* --- their end --- */
 
-void clpi_context_drop_user(clpi_context *context)
-{
-  if (atomic_fetch_sub(&context->users, 1) == 1)
-    has_unused = true;
-}
-
 /* The flag goes before the search, so that it stays for users that are dropped after it. */
 static clpi_context *take_unused(void)
 {
   clpi_context **link = &all.first;
   pthread_mutex_lock(&all.lock);
-  has_unused = false;
+  clpi_contexts_unused = false;
   while (*link && (*link)->users > 0)
     link = &(*link)->next;
   clpi_context *found = *link;
   if (found) {
     *link = found->next;
     clpi_account_sum(&all.ended, &found->account);
-    has_unused = true;
+    clpi_contexts_unused = true;
   }
   pthread_mutex_unlock(&all.lock);
   return found;
@@ -118,7 +112,7 @@ static clpi_context *take_unused(void)
 void clpi_contexts_sweep(void)
 {
   clpi_context *unused;
-  while (has_unused && (unused = take_unused())) {
+  while (clpi_contexts_unused && (unused = take_unused())) {
     pthread_mutex_lock(&unused->lock);
     pthread_mutex_unlock(&unused->lock);
     end(unused);

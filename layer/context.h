@@ -56,7 +56,12 @@ void clpi_context_release(clpi_context *context);
 
 /* Drops a user. A closed context without users ends with the next sweep: call clpi_contexts_sweep
  * once the thread holds no lock and is outside the pool. */
-void clpi_context_drop_user(clpi_context *context);
+extern atomic_bool clpi_contexts_unused; /* some may have no users */
+static inline void clpi_context_drop_user(clpi_context *context)
+{
+  if (atomic_fetch_sub(&context->users, 1) == 1)
+    clpi_contexts_unused = true;
+}
 void clpi_contexts_sweep(void);
 
 /* Gives all held memory of all contexts back to the driver, or waits for a thread that does. */

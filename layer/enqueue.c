@@ -3,7 +3,6 @@
  * for: blocks are larger. */
 #include "work.h"
 
-#include "blocks.h"
 #include "buffer.h"
 #include "dispatch.h"
 #include "exact.h"

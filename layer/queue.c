@@ -75,16 +75,12 @@ static bool is_in_order(cl_command_queue handle)
   return !code && !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
 }
 
-void clpi_queue_add(cl_context context_handle, cl_command_queue handle)
+bool clpi_queue_add(clpi_context *context, cl_command_queue handle)
 {
-  clpi_context *context = clpi_context_find(context_handle);
-  if (!context)
-    return;
   clpi_queue *queue = calloc(1, sizeof(*queue));
   if (!queue || !clpi_handles_put(&queues, handle, queue)) {
     free(queue);
-    clpi_contexts_stop();
-    return;
+    return false;
   }
   queue->handle = handle;
   queue->context = context;
@@ -96,9 +92,10 @@ void clpi_queue_add(cl_context context_handle, cl_command_queue handle)
   context->queues = queue;
   sweep_locked(context);
   pthread_mutex_unlock(&context->lock);
+  return true;
 }
 
-cl_int clpi_queue_release(clpi_queue *queue)
+size_t clpi_queue_release(clpi_queue *queue)
 {
   clpi_context *context = queue->context;
   /* As the driver's release does. On a device's queue the call fails: it has nothing to flush. */
@@ -108,9 +105,7 @@ cl_int clpi_queue_release(clpi_queue *queue)
   if (references == 1)
     sweep_locked(context);
   pthread_mutex_unlock(&context->lock);
-  if (references == 1)
-    clpi_context_release(context);
-  return references > 0 ? CL_SUCCESS : CL_INVALID_COMMAND_QUEUE;
+  return references;
 }
 
 void clpi_queues_end(clpi_context *context)

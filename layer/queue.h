@@ -19,17 +19,18 @@ typedef struct clpi_queue {
   cl_event end; /* behind all work of a queue that the program has released; NULL: not set */
 } clpi_queue;
 
-/* Adds a queue. Without host memory pooling stops, because the layer would not see the work of an
- * unknown queue. */
-void clpi_queue_add(cl_context context, cl_command_queue handle);
+/* Adds a queue, with a reference to the context. False: no host memory. Pooling must then stop,
+ * because the layer would not see the work of an unknown queue. */
+bool clpi_queue_add(clpi_context *context, cl_command_queue handle);
 
 /* Returns the queue of a handle. NULL: its context has no pool. */
 clpi_queue *clpi_queue_find(cl_command_queue handle);
 
-/* clReleaseCommandQueue. A released queue that has had work stays until the work is done. The one
- * that was the only one stays as long as its context, because threads may still be releasing
- * buffers on it. */
-cl_int clpi_queue_release(clpi_queue *queue);
+/* Drops a reference, and returns how many there were. With the last one, the caller must drop that
+ * to the context. A released queue that has had work stays until the work is done. The one that was
+ * the only one stays as long as its context, because threads may still be releasing buffers on it.
+ */
+size_t clpi_queue_release(clpi_queue *queue);
 
 /* Ends all queues, with the context. */
 void clpi_queues_end(clpi_context *context);

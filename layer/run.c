@@ -2,7 +2,6 @@
 /* The layer that pools: it watches contexts, queues and memory as they are made, shared and
  * released. Calls about objects without a pool go to the driver unchanged. */
 #include "account.h"
-#include "blocks.h"
 #include "buffer.h"
 #include "core/base/bytes.h"
 #include "core/base/cancel.h"
@@ -61,18 +60,31 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue handle, cl_command_que
 
 /* --- queues --- */
 
+static void add_queue(cl_context handle, cl_command_queue queue)
+{
+  clpi_context *context = clpi_context_find(handle);
+  if (context && !clpi_queue_add(context, queue))
+    clpi_contexts_stop();
+}
+
 static cl_int CL_API_CALL retain_queue(cl_command_queue handle)
 {
   clpi_queue *queue = clpi_queue_find(handle);
-  return !queue                                    ? clpi_target->clRetainCommandQueue(handle)
-         : clpi_references_add(&queue->references) ? CL_SUCCESS
-                                                   : CL_INVALID_COMMAND_QUEUE;
+  const bool is_wrong = queue && !clpi_references_add(&queue->references);
+  const cl_int code = is_wrong ? CL_INVALID_COMMAND_QUEUE : CL_SUCCESS;
+  return queue ? code : clpi_target->clRetainCommandQueue(handle);
 }
 
 static cl_int CL_API_CALL release_queue(cl_command_queue handle)
 {
   clpi_queue *queue = clpi_queue_find(handle);
-  return queue ? clpi_queue_release(queue) : clpi_target->clReleaseCommandQueue(handle);
+  if (!queue)
+    return clpi_target->clReleaseCommandQueue(handle);
+  clpi_context *context = queue->context;
+  const size_t references = clpi_queue_release(queue);
+  if (references == 1)
+    clpi_context_release(context);
+  return references > 0 ? CL_SUCCESS : CL_INVALID_COMMAND_QUEUE;
 }
 
 /* OpenCL 1.0 could make a queue one out of order. */
@@ -180,7 +192,7 @@ static pid_t process; /* that writes a report at the end; 0: none does */
 
 static bool begin(const cl_icd_dispatch *target)
 {
-  static const clpi_watcher watcher = {clpi_context_add, clpi_queue_add, clpi_create,
+  static const clpi_watcher watcher = {clpi_context_add, add_queue, clpi_create,
                                        clpi_contexts_stop};
   clpi_cl_functions library;
   if (!clpi_bounds_read())
