@@ -29,12 +29,12 @@ static inline cl_uint clpt_find_devices(cl_uint most, cl_device_id *devices)
 }
 
 /** A context of these devices, or NULL with OpenCL's code. NVIDIA's driver (580) refuses one now
- * and then while other processes begin (CL_OUT_OF_HOST_MEMORY), so it is asked again. */
+ * and then while other processes begin (codes -5 and -6), so it is asked again. */
 static inline cl_context clpt_create_context(cl_uint count, const cl_device_id *devices,
                                              cl_int *code)
 {
   cl_context context = clCreateContext(NULL, count, devices, NULL, NULL, code);
-  for (int i = 0; *code == CL_OUT_OF_HOST_MEMORY && i < 20; i++) {
+  for (int i = 0; !context && i < 20; i++) {
     (void)usleep(100000);
     context = clCreateContext(NULL, count, devices, NULL, NULL, code);
   }
