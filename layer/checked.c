@@ -172,6 +172,7 @@ void clpi_checked_forget(clpi_checked *it)
   if (!it)
     return;
   take_from_program(it);
+  it->mem.references = 0; /* for kernels that have it */
   forget(it, false);
 }
 
