@@ -44,6 +44,7 @@ static cl_int CL_API_CALL release_context(cl_context handle)
   clpi_check_context *context = clpi_check_find_context(handle);
   if (context && clpi_references_drop(&context->references) == 1) {
     clpi_checked_evict(0);
+    (void)clpi_check_await_all(context);
     clpi_check_drop_user(context);
   }
   return clpi_target->clReleaseContext(handle);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
+#include <time.h>
 #include <unistd.h>
 
 atomic_bool clpi_check_sees_all = true;
@@ -34,6 +35,25 @@ static bool is_new_enough(cl_device_id device)
   char version[256] = "";
   clpi_target->clGetDeviceInfo(device, CL_DEVICE_VERSION, sizeof(version), version, NULL);
   return strcmp(version, "OpenCL 1.2") >= 0;
+}
+
+/* A driver may call the program back in any call, such as clFlush. So no thread waits for a lock
+ * while it has one. */
+static _Thread_local bool has_lock;
+
+/* False: the thread is in such a callback. */
+static bool lock(clpi_check_context *context)
+{
+  if (has_lock)
+    return false;
+  pthread_mutex_lock(&context->lock);
+  return has_lock = true;
+}
+
+static void unlock(clpi_check_context *context)
+{
+  has_lock = false;
+  pthread_mutex_unlock(&context->lock);
 }
 
 void clpi_check_add_context(cl_context handle)
@@ -81,26 +101,34 @@ void clpi_check_add_queue(cl_context of, cl_command_queue handle)
   queue->context = context;
   queue->references = 1;
   context->users++;
-  pthread_mutex_lock(&context->lock);
+  const bool is_locked = lock(context);
   clpi_list_push_back(&context->queues, &queue->link);
-  pthread_mutex_unlock(&context->lock);
+  if (is_locked)
+    unlock(context);
 }
 
 /* --- waiting --- */
 
-enum { TURN_US = 20, MOST_TURNS = 1 << 15, LEAST_TURNS = 40, QUICK_TURNS = 20, FEWER = 8 };
+enum { TURN_US = 20, QUICK_TURNS = 20, MOST_MS = 2000, LEAST_MS = 2, SHARE = 8 };
 
-/* Waits a number of turns at most, far fewer after a wait in vain: the work may wait for the
- * program, or for a callback that this thread is in. */
-static bool await(cl_command_queue queue, atomic_int *most)
+static int64_t now_ms(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* The work may wait for the program, or for a callback that this thread is in. So after a wait in
+ * vain, whose end is `*vain`, waits are short; they may be longer as time passes. */
+static bool await(cl_command_queue queue, _Atomic(int64_t) *vain)
 {
   CLPI_UNCANCELLED;
-  const int turns = *most;
+  const int64_t begin = now_ms(), most = MIN(LEAST_MS + (begin - *vain) / SHARE, MOST_MS);
   cl_event end;
   if (clpi_target->clEnqueueMarkerWithWaitList(queue, 0, NULL, &end))
     return false;
   clpi_target->clFlush(queue);
-  for (int i = 0; i < turns && clpi_layer_progress(end) > CL_COMPLETE; i++)
+  for (int i = 0; clpi_layer_progress(end) > CL_COMPLETE && now_ms() - begin < most; i++)
     if (i < QUICK_TURNS)
       sched_yield();
     else
@@ -108,14 +136,15 @@ static bool await(cl_command_queue queue, atomic_int *most)
   /* A marker may fail before all work is done. */
   bool has_ended = clpi_layer_progress(end) == CL_COMPLETE;
   clpi_target->clReleaseEvent(end);
-  *most = has_ended ? MIN(turns + 1, MOST_TURNS) : MAX(turns / FEWER, LEAST_TURNS);
+  if (!has_ended)
+    *vain = now_ms();
   return has_ended;
 }
 
 bool clpi_check_await(cl_command_queue queue)
 {
-  static atomic_int most = MOST_TURNS;
-  return await(queue, &most);
+  static _Atomic(int64_t) vain;
+  return await(queue, &vain);
 }
 
 static void end_queue_locked(clpi_check_queue *queue)
@@ -128,8 +157,9 @@ static void end_queue_locked(clpi_check_queue *queue)
 
 bool clpi_check_await_all(clpi_check_context *context)
 {
-  bool has_ended = true;
-  pthread_mutex_lock(&context->lock);
+  bool has_ended = lock(context);
+  if (!has_ended)
+    return false;
   for (clpi_list *next, *link = context->queues.next; has_ended && link != &context->queues;
        link = next) {
     clpi_check_queue *it = clpi_list_entry(link, clpi_check_queue, link);
@@ -139,7 +169,7 @@ bool clpi_check_await_all(clpi_check_context *context)
     if (has_ended && it->references == 0)
       end_queue_locked(it);
   }
-  pthread_mutex_unlock(&context->lock);
+  unlock(context);
   return has_ended;
 }
 
@@ -149,11 +179,10 @@ size_t clpi_check_drop_queue(clpi_check_queue *queue)
   if (!context)
     return 0;
   context->users++;
+  clpi_target->clFlush(queue->handle); /* as its release does; another thread may end it then */
   const size_t references = clpi_references_drop(&queue->references);
-  if (references == 1) {
-    clpi_target->clFlush(queue->handle); /* as its release does */
+  if (references == 1)
     (void)clpi_check_await_all(context);
-  }
   clpi_check_drop_user(context);
   return references;
 }
@@ -162,9 +191,9 @@ size_t clpi_check_drop_queue(clpi_check_queue *queue)
 
 static bool end_locked(clpi_check_context *context, cl_int code)
 {
-  static atomic_int most = MOST_TURNS;
-  bool has_ended = await(context->own, &most);
-  pthread_mutex_unlock(&context->lock);
+  static _Atomic(int64_t) vain;
+  bool has_ended = await(context->own, &vain);
+  unlock(context);
   return !code && has_ended;
 }
 
@@ -183,7 +212,8 @@ static cl_int fill(const clpi_checked *to, size_t offset, size_t bytes, int byte
 bool clpi_check_fill(const clpi_checked *to, cl_mem source, int byte, int zone_byte)
 {
   const size_t bytes = to->mem.bytes;
-  pthread_mutex_lock(&to->context->lock);
+  if (!lock(to->context))
+    return false;
   cl_int code = source ? clpi_target->clEnqueueCopyBuffer(to->context->own, source, to->mem.handle,
                                                           0, 0, bytes, 0, NULL, NULL)
                        : fill(to, 0, bytes, byte);
@@ -193,7 +223,8 @@ bool clpi_check_fill(const clpi_checked *to, cl_mem source, int byte, int zone_b
 static bool read_part(const clpi_checked *from, size_t offset, size_t bytes, void *to)
 {
   clpi_check_context *context = from->context;
-  pthread_mutex_lock(&context->lock);
+  if (!lock(context))
+    return false;
   cl_int code =
       from->is_svm
           ? clpi_target->clEnqueueSVMMemcpy(context->own, CL_FALSE, to,
@@ -221,4 +252,20 @@ size_t clpi_check_compare(const clpi_checked *it, size_t offset, size_t bytes, i
   }
   free(found);
   return different;
+}
+
+/* Shared virtual memory is freed behind work on it that was waited for in vain. */
+void clpi_check_free(const clpi_checked *it)
+{
+  clpi_check_context *context = it->context;
+  void *pointer = it->mem.handle;
+  if (!it->is_svm) {
+    clpi_target->clReleaseMemObject(it->mem.handle);
+    return;
+  }
+  const bool is_locked = lock(context);
+  if (clpi_target->clEnqueueSVMFree(context->own, 1, &pointer, NULL, NULL, 0, NULL, NULL))
+    clpi_target->clSVMFree(context->handle, pointer);
+  if (is_locked)
+    (void)end_locked(context, CL_SUCCESS);
 }

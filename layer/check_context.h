@@ -18,6 +18,7 @@ typedef struct clpi_check_context {
   atomic_size_t users;      /* memory and queues that are known, and one for the references */
   pthread_mutex_t lock;     /* guards what follows */
   clpi_list queues;
+  bool was_awaited, is_idle; /* at the end of the process */
   cl_command_queue own;
   cl_mem staging; /* the host reads memory through it, since it must not read all buffers */
 } clpi_check_context;
@@ -49,7 +50,7 @@ size_t clpi_check_drop_queue(clpi_check_queue *queue);
 /* Waits until what is queued is done. False: some of it failed, or it takes long, and may wait for
  * the program. The wait is 2 s at most, and less after waits in vain. */
 bool clpi_check_await(cl_command_queue queue);
-bool clpi_check_await_all(clpi_check_context *context);
+bool clpi_check_await_all(clpi_check_context *context); /* all queues; ends those released */
 
 /* Not once the program may do what cannot be seen, by a function of an extension's, a queue or a
  * kernel of which nothing is known. */
@@ -65,5 +66,8 @@ bool clpi_check_fill(const struct clpi_checked *memory, cl_mem source, int byte,
  * it cannot be read. */
 size_t clpi_check_compare(const struct clpi_checked *memory, size_t offset, size_t bytes, int byte,
                           size_t *first);
+
+/* Gives it back to the driver. */
+void clpi_check_free(const struct clpi_checked *memory);
 
 #endif

@@ -33,19 +33,11 @@ clpi_checked *clpi_checked_find_svm(const void *pointer)
 
 /* --- what the program has --- */
 
-static void give_back(const clpi_checked *it)
-{
-  if (it->is_svm)
-    clpi_target->clSVMFree(it->context->handle, it->mem.handle);
-  else
-    clpi_target->clReleaseMemObject(it->mem.handle);
-}
-
 bool clpi_checked_fill(const clpi_checked *draft, cl_mem source)
 {
   bool is_filled = clpi_check_fill(draft, source, (int)clpi_checks.fill, ZONE_BYTE);
   if (!is_filled)
-    give_back(draft);
+    clpi_check_free(draft);
   return is_filled;
 }
 
@@ -103,7 +95,7 @@ static void forget(clpi_checked *it, bool is_freed)
 {
   (void)clpi_mem_take(it->mem.handle);
   if (is_freed)
-    give_back(it);
+    clpi_check_free(it);
   clpi_check_drop_user(it->context);
   clpi_checked_let_go(it);
 }
@@ -208,13 +200,32 @@ cl_int clpi_checked_drop(clpi_checked *it)
 
 /* --- at the end --- */
 
-/* Other threads that make or release memory wait meanwhile. */
+/* Returns a context that has memory with a zone and was not waited for, with a user. NULL: none. */
+static clpi_check_context *find_busy(void)
+{
+  clpi_check_context *found = NULL;
+  pthread_mutex_lock(&lock);
+  clpi_list_each (clpi_checked, it, &live, link)
+    if (clpi_checked_zone(it) > 0 && !it->context->was_awaited)
+      found = it->context;
+  if (found) {
+    found->was_awaited = true;
+    found->users++;
+  }
+  pthread_mutex_unlock(&lock);
+  return found;
+}
+
+/* Waits without the lock, which callbacks of the program may need. Then other threads that make or
+ * release memory wait. */
 void clpi_checked_finish(void)
 {
   clpi_checked_evict(0);
+  for (clpi_check_context *context; (context = find_busy()); clpi_check_drop_user(context))
+    context->is_idle = clpi_check_await_all(context);
   pthread_mutex_lock(&lock);
   clpi_list_each (clpi_checked, it, &live, link)
-    if (clpi_checked_zone(it) > 0 && clpi_check_await_all(it->context))
+    if (clpi_checked_zone(it) > 0 && it->context->is_idle)
       clpi_checked_compare(it, 0);
   pthread_mutex_unlock(&lock);
 }
