@@ -201,6 +201,37 @@ static void CL_API_CALL svm_free(cl_context context, void *pointer)
     clpi_check_tell(CLPI_WRONG_CALL, "clSVMFree", "frees once too often", it);
 }
 
+/* --- callbacks of events --- */
+
+typedef struct callback {
+  void(CL_CALLBACK *function)(cl_event, cl_int, void *);
+  void *user_data;
+} callback;
+
+static void CL_CALLBACK call_back(cl_event event, cl_int status, void *user_data)
+{
+  const callback it = *(callback *)user_data;
+  const bool before = clpi_check_is_called_back;
+  free(user_data);
+  clpi_check_is_called_back = true;
+  it.function(event, status, it.user_data);
+  clpi_check_is_called_back = before;
+}
+
+static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int status,
+                                             void(CL_CALLBACK *function)(cl_event, cl_int, void *),
+                                             void *user_data)
+{
+  callback *it = function ? malloc(sizeof(*it)) : NULL;
+  if (!it)
+    return clpi_target->clSetEventCallback(event, status, function, user_data);
+  *it = (callback){function, user_data};
+  cl_int code = clpi_target->clSetEventCallback(event, status, call_back, it);
+  if (code)
+    free(it);
+  return code;
+}
+
 /* --- the layer --- */
 
 static void see_extension(void)
@@ -220,6 +251,7 @@ static cl_icd_dispatch functions = {
     .clGetMemObjectInfo = clpi_exact_info,
     .clSetMemObjectDestructorCallback = set_destructor,
     .clSVMFree = svm_free,
+    .clSetEventCallback = set_event_callback,
 };
 
 /* Leaves the default where the variable is not set. False, after a complaint: it is wrong. */

@@ -37,14 +37,14 @@ static bool is_new_enough(cl_device_id device)
   return strcmp(version, "OpenCL 1.2") >= 0;
 }
 
-/* A driver may call the program back in any call, such as clFlush. So no thread waits for a lock
- * while it has one. */
+/* Drivers without threads may call the program back in any call, such as clFlush. */
 static _Thread_local bool has_lock;
+_Thread_local bool clpi_check_is_called_back;
 
-/* False: the thread is in such a callback. */
+/* False: the thread must not wait. */
 static bool lock(clpi_check_context *context)
 {
-  if (has_lock)
+  if (has_lock || clpi_check_is_called_back)
     return false;
   pthread_mutex_lock(&context->lock);
   return has_lock = true;
@@ -101,10 +101,12 @@ void clpi_check_add_queue(cl_context of, cl_command_queue handle)
   queue->context = context;
   queue->references = 1;
   context->users++;
-  const bool is_locked = lock(context);
+  const bool needs_lock = !has_lock;
+  if (needs_lock)
+    pthread_mutex_lock(&context->lock);
   clpi_list_push_back(&context->queues, &queue->link);
-  if (is_locked)
-    unlock(context);
+  if (needs_lock)
+    pthread_mutex_unlock(&context->lock);
 }
 
 /* --- waiting --- */
@@ -118,8 +120,8 @@ static int64_t now_ms(void)
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* The work may wait for the program, or for a callback that this thread is in. So after a wait in
- * vain, whose end is `*vain`, waits are short; they may be longer as time passes. */
+/* The work may wait for the program. So after a wait in vain, whose end is `*vain`, waits are
+ * short; they may be longer as time passes. */
 static bool await(cl_command_queue queue, _Atomic(int64_t) *vain)
 {
   CLPI_UNCANCELLED;
@@ -141,10 +143,11 @@ static bool await(cl_command_queue queue, _Atomic(int64_t) *vain)
   return has_ended;
 }
 
+static _Atomic(int64_t) latest_vain; /* of the program's queues */
+
 bool clpi_check_await(cl_command_queue queue)
 {
-  static _Atomic(int64_t) vain;
-  return await(queue, &vain);
+  return !has_lock && !clpi_check_is_called_back && await(queue, &latest_vain);
 }
 
 static void end_queue_locked(clpi_check_queue *queue)
@@ -165,7 +168,7 @@ bool clpi_check_await_all(clpi_check_context *context)
     clpi_check_queue *it = clpi_list_entry(link, clpi_check_queue, link);
     next = link->next;
     if (atomic_exchange(&it->has_work, false) || !clpi_check_sees_all)
-      it->has_work = !(has_ended = clpi_check_await(it->handle));
+      it->has_work = !(has_ended = await(it->handle, &latest_vain));
     if (has_ended && it->references == 0)
       end_queue_locked(it);
   }

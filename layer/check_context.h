@@ -47,6 +47,10 @@ void clpi_check_drop_user(clpi_check_context *context);
  * many there were. */
 size_t clpi_check_drop_queue(clpi_check_queue *queue);
 
+/* Whether this thread is in a callback of an event. Such a thread does not wait, since the work may
+ * wait for the callback's end. */
+extern _Thread_local bool clpi_check_is_called_back;
+
 /* Waits until what is queued is done. False: some of it failed, or it takes long, and may wait for
  * the program. The wait is 2 s at most, and less after waits in vain. */
 bool clpi_check_await(cl_command_queue queue);
