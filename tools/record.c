@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int cannot_record(const char *output, const char *reason)
+static int cannot_write(const char *output, const char *reason)
 {
-  return clpi_misuse("cannot record to %s: %s", output, reason);
+  return clpi_misuse("cannot write to %s: %s", output, reason);
 }
 
 /* Gives the layer the path of the file. Its name is left as it is: only the layer's %p are ids, so
@@ -26,16 +26,16 @@ static int set_path(const char *variable, const char *output)
   char folder[PATH_MAX], path[PATH_MAX];
   const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output;
   if (strcmp(output, "-") == 0)
-    return cannot_record(output, "standard output is the program's; name a file");
+    return cannot_write(output, "standard output is the program's; name a file");
   snprintf(path, sizeof(path), "%.*s.", (int)(name - output), output);
   if (!realpath(path, folder))
-    return cannot_record(output, strerror(errno));
+    return cannot_write(output, strerror(errno));
   if (strstr(folder, "%p"))
-    return cannot_record(output, "its directory's name contains %p");
+    return cannot_write(output, "its directory's name contains %p");
   if (snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
-    return cannot_record(output, strerror(ENAMETOOLONG));
+    return cannot_write(output, strerror(ENAMETOOLONG));
   if (strstr(name, "%p") && access(folder, W_OK | X_OK))
-    return cannot_record(output, strerror(errno));
+    return cannot_write(output, strerror(errno));
   clpi_layers_set_variable(variable, path);
   return CLPI_EXIT_SUCCESS;
 }
@@ -46,11 +46,11 @@ static int open_output(const char *output, int *file)
   struct stat found;
   *file = open(output, O_RDWR | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
   if (*file < 0)
-    return cannot_record(output, strerror(errno));
+    return cannot_write(output, strerror(errno));
   if (flock(*file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
-    return cannot_record(output, "another process is recording to it");
+    return cannot_write(output, "another process is recording to it");
   if (fstat(*file, &found) || (S_ISREG(found.st_mode) && ftruncate(*file, 0)))
-    return cannot_record(output, strerror(errno));
+    return cannot_write(output, strerror(errno));
   (void)flock(*file, LOCK_UN);
   return CLPI_EXIT_SUCCESS;
 }
@@ -128,7 +128,7 @@ static int set_suppressions(const char *path)
 static int check(clpi_arguments *arguments)
 {
   if (arguments->output && strstr(arguments->output, "%p"))
-    return cannot_record(arguments->output, "its name contains %p");
+    return cannot_write(arguments->output, "its name contains %p");
   int code = arguments->suppressions ? set_suppressions(arguments->suppressions) : 0;
   return code ? code
               : run_under("libclpool-check.so", "CLPOOL_LAYER_JSON", arguments,
