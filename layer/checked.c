@@ -185,17 +185,19 @@ static void end(clpi_checked *it)
   forget(it, true);
 }
 
+/* Other threads may end it as soon as its reference is dropped. */
 cl_int clpi_checked_drop(clpi_checked *it)
 {
-  while (clpi_references_drop(&it->mem.references) == 1) {
-    clpi_checked *whole = (clpi_checked *)it->mem.whole;
-    end(it);
-    if (!whole)
-      return CL_SUCCESS;
+  for (clpi_checked *whole;; it = whole) {
+    const cl_mem handle = it->mem.handle;
+    whole = (clpi_checked *)it->mem.whole;
+    const bool is_last = clpi_references_drop(&it->mem.references) == 1;
+    if (is_last)
+      end(it);
+    if (!is_last || !whole)
+      return whole ? clpi_target->clReleaseMemObject(handle) : CL_SUCCESS;
     whole->mem.parts--;
-    it = whole;
   }
-  return it->mem.whole ? clpi_target->clReleaseMemObject(it->mem.handle) : CL_SUCCESS;
 }
 
 /* --- at the end --- */
