@@ -23,6 +23,8 @@ static size_t held_bytes;
 clpi_checked *clpi_checked_find_svm(const void *pointer)
 {
   clpi_checked *found = clpi_checked_find((cl_mem)pointer);
+  if (found || !pointer)
+    return found;
   pthread_mutex_lock(&lock);
   clpi_list_each (clpi_checked, it, &live, link)
     if (it->is_svm && (uintptr_t)pointer - (uintptr_t)it->mem.handle < it->mem.bytes)
