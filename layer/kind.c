@@ -27,7 +27,7 @@ static clpi_kind *add(clpi_kinds *kinds, const clpi_kind_key *key)
     return NULL;
   *made = (clpi_kind){.key = *key,
                       .bytes = key->type == CL_MEM_OBJECT_BUFFER ? (size_t)key->width : 0,
-                      .number = CLPI_KINDS + (uint32_t)place};
+                      .number = (uint16_t)(CLPI_KINDS + place)};
   kinds->kinds[place] = made;
   return made;
 }
@@ -38,7 +38,7 @@ const clpi_kind *clpi_kind_get(clpi_kinds *kinds, const clpi_kind_key *key)
   clpi_kind *made = NULL;
   for (size_t slot = first_slot(key);; slot = (slot + 1) % CLPI_KIND_SLOTS) {
     /* Acquire: pairs with the release of the exchange, so that the kind is complete. */
-    uint32_t number = atomic_load_explicit(&kinds->slots[slot], memory_order_acquire);
+    uint16_t number = atomic_load_explicit(&kinds->slots[slot], memory_order_acquire);
     if (number == 0) {
       made = made ? made : add(kinds, key);
       if (!made || atomic_compare_exchange_strong(&kinds->slots[slot], &number, made->number))
@@ -52,6 +52,6 @@ const clpi_kind *clpi_kind_get(clpi_kinds *kinds, const clpi_kind_key *key)
 
 void clpi_kinds_end(clpi_kinds *kinds)
 {
-  for (size_t i = 0; i < CLPI_KINDS; i++)
+  for (size_t i = 0; i < CLPI_KINDS && i < kinds->count; i++)
     free(kinds->kinds[i]);
 }

@@ -23,7 +23,7 @@ typedef struct clpi_kind_key {
 typedef struct clpi_kind {
   clpi_kind_key key;
   atomic_size_t bytes; /* of one object in the device; 0: not known before the first image */
-  uint32_t number;     /* from CLPI_KINDS on */
+  uint16_t number;     /* from CLPI_KINDS on */
 } clpi_kind;
 
 enum { CLPI_KIND_BITS = 13, CLPI_KINDS = 1 << CLPI_KIND_BITS, CLPI_KIND_SLOTS = 2 * CLPI_KINDS };
@@ -31,7 +31,7 @@ enum { CLPI_KIND_BITS = 13, CLPI_KINDS = 1 << CLPI_KIND_BITS, CLPI_KIND_SLOTS = 
 /* The kinds of a context; none: zeros. A hash table with open addressing, which only grows: no call
  * takes a lock. */
 typedef struct clpi_kinds {
-  _Atomic uint32_t slots[CLPI_KIND_SLOTS]; /* numbers; 0: free, as half of them are */
+  _Atomic uint16_t slots[CLPI_KIND_SLOTS]; /* numbers; 0: free, as half of them are */
   _Atomic(clpi_kind *) kinds[CLPI_KINDS];
   atomic_size_t count; /* with those for which there was no room */
 } clpi_kinds;
