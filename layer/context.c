@@ -2,6 +2,7 @@
 #include "context.h"
 
 #include "blocks.h"
+#include "core/base/cancel.h"
 #include "dispatch.h"
 #include "handles.h"
 #include "opencl/device.h"
@@ -57,6 +58,7 @@ static clpi_context *make(cl_context handle, const clpi_cl_bounds *bounds)
 
 static void end(clpi_context *context)
 {
+  CLPI_UNCANCELLED;
   clpi_queues_end(context);
   if (context->mark)
     clpi_target->clReleaseEvent(context->mark);

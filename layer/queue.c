@@ -77,6 +77,7 @@ static bool is_in_order(cl_command_queue handle)
 
 bool clpi_queue_add(clpi_context *context, cl_command_queue handle)
 {
+  CLPI_UNCANCELLED;
   clpi_queue *queue = calloc(1, sizeof(*queue));
   if (!queue || !clpi_handles_put(&queues, handle, queue)) {
     free(queue);
@@ -97,6 +98,7 @@ bool clpi_queue_add(clpi_context *context, cl_command_queue handle)
 
 size_t clpi_queue_release(clpi_queue *queue)
 {
+  CLPI_UNCANCELLED;
   clpi_context *context = queue->context;
   /* As the driver's release does. On a device's queue the call fails: it has nothing to flush. */
   (void)clpi_target->clFlush(queue->handle);
@@ -174,6 +176,7 @@ static cl_event join_locked(clpi_queue *queue)
 
 static cl_event begin_work(clpi_queue *queue)
 {
+  CLPI_UNCANCELLED;
   clpi_context *context = queue->context;
   cl_event mark = NULL;
   pthread_mutex_lock(&context->lock);
@@ -206,6 +209,7 @@ void clpi_order_depends(clpi_context *context)
 {
   if (atomic_load(&context->sole) == CLPI_SEVERAL_QUEUES)
     return;
+  CLPI_UNCANCELLED;
   pthread_mutex_lock(&context->lock);
   end_sole_locked(context);
   pthread_mutex_unlock(&context->lock);
@@ -215,6 +219,7 @@ void clpi_order_depends(clpi_context *context)
  * be behind work that waits for those. */
 void clpi_order_settle(clpi_context *context)
 {
+  CLPI_UNCANCELLED;
   cl_event mark = NULL;
   pthread_mutex_lock(&context->lock);
   end_sole_locked(context);
