@@ -76,7 +76,6 @@ static clp_status note_block(clpi_context *context, clpi_kind *kind, cl_mem bloc
   if (!mem)
     return clpi_error(CLP_OUT_OF_HOST_MEMORY, 0, "no host memory for a memory object");
   mem->context = context;
-  mem->kind = kind;
   mem->added_flags = context->more_flags & ~kind->key.flags;
   context->users++;
   return CLP_SUCCESS;

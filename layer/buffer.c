@@ -231,7 +231,7 @@ static void end_block(const clpi_mem *mem)
   const bool must_trim = context->account.hold_bytes != SIZE_MAX;
   if (must_trim)
     context->users++; /* the block may be its last one */
-  clpi_account_drop(&context->account, mem->bytes, mem->kind->bytes);
+  clpi_account_drop(&context->account, mem->bytes, mem->block_bytes);
   if (must_leave(mem))
     leave(mem);
   else

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* The layer that checks: contexts, queues and memory as they are made, shared and released. */
 #include "check_call.h"
+#include "core/base/bytes.h"
 #include "core/base/cancel.h"
+#include "core/base/error.h"
 #include "dispatch.h"
 #include "exact.h"
 #include "references.h"
 #include "work.h"
 
-#include <clpool/bytes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -180,14 +182,6 @@ static cl_int CL_API_CALL release_mem(cl_mem handle)
   return clpi_checked_drop(it);
 }
 
-static cl_int CL_API_CALL set_destructor(cl_mem handle, void(CL_CALLBACK *notify)(cl_mem, void *),
-                                         void *user_data)
-{
-  for (clpi_mem *it = clpi_mem_find(handle); it; it = it->whole)
-    it->is_watched = true;
-  return clpi_target->clSetMemObjectDestructorCallback(handle, notify, user_data);
-}
-
 /* --- shared virtual memory --- */
 
 static void CL_API_CALL svm_free(cl_context context, void *pointer)
@@ -249,38 +243,34 @@ static cl_icd_dispatch functions = {
     .clRetainMemObject = retain_mem,
     .clReleaseMemObject = release_mem,
     .clGetMemObjectInfo = clpi_exact_info,
-    .clSetMemObjectDestructorCallback = set_destructor,
+    .clSetMemObjectDestructorCallback = clpi_mem_watch,
     .clSVMFree = svm_free,
     .clSetEventCallback = set_event_callback,
 };
 
-/* Leaves the default where the variable is not set. False, after a complaint: it is wrong. */
-static bool read_size(const char *variable, size_t most, size_t *bytes)
+static bool read_settings(clpi_check_settings *to)
 {
-  const char *text = secure_getenv(variable);
-  if (!text || (!clp_bytes_parse(text, 0, bytes) && *bytes <= most))
-    return true;
-  clpi_layer_complain("%s is \"%.40s\", not a size from 0 to %zu: nothing is checked", variable,
-                      text, most);
-  return false;
+  *to = (clpi_check_settings){.guard_bytes = 4096, .quarantine_bytes = 64 << 20, .fill = 255};
+  bool are_right =
+      !clpi_environment_number("CLPOOL_LAYER_EVERY", UINT_MAX, &to->every) &&
+      !clpi_environment_number("CLPOOL_LAYER_FILL", 255, &to->fill) &&
+      !clpi_environment_bytes("CLPOOL_LAYER_GUARD", "zones", 0, &to->guard_bytes) &&
+      !clpi_environment_bytes("CLPOOL_LAYER_QUARANTINE", "it", 0, &to->quarantine_bytes);
+  if (!are_right)
+    clpi_layer_complain("%s: nothing is checked", clp_last_error()->message);
+  return are_right;
 }
 
 static bool begin(const cl_icd_dispatch *target)
 {
   static const clpi_watcher watcher = {add_context, clpi_check_add_queue, create_memory,
                                        see_extension};
-  clpi_check_settings *to = &clpi_checks;
   (void)target;
-  *to = (clpi_check_settings){.guard_bytes = 4096, .quarantine_bytes = 64 << 20, .fill = 255};
   clpi_watch(&watcher, &functions);
   clpi_work_fill(&functions);
   clpi_check_fill_kernels(&functions);
   process = getpid();
-  return clpi_findings_begin() && clpi_stacks_begin(clpi_loader) &&
-         read_size("CLPOOL_LAYER_EVERY", SIZE_MAX, &to->every) &&
-         read_size("CLPOOL_LAYER_GUARD", 1 << 30, &to->guard_bytes) &&
-         read_size("CLPOOL_LAYER_QUARANTINE", SIZE_MAX, &to->quarantine_bytes) &&
-         read_size("CLPOOL_LAYER_FILL", 255, &to->fill);
+  return clpi_findings_begin() && clpi_stacks_begin(clpi_loader) && read_settings(&clpi_checks);
 }
 
 /* The drivers may have ended: from here on none is called. */

@@ -71,8 +71,10 @@ void clpi_check_add_context(cl_context handle)
   context->staging = clpi_target->clCreateBuffer(handle, 0, STAGING_BYTES, NULL, NULL);
   pthread_mutex_init(&context->lock, NULL);
   clpi_list_init(&context->queues);
-  if (!context->own || !context->staging || !clpi_handles_put(&contexts, handle, context))
+  if (!context->own || !context->staging || !clpi_handles_put(&contexts, handle, context)) {
+    clpi_layer_complain("a context is not checked: there is no memory for it");
     clpi_check_drop_user(context);
+  }
 }
 
 void clpi_check_drop_user(clpi_check_context *context)

@@ -11,10 +11,10 @@
 
 /* What the environment asks of the layer. */
 typedef struct clpi_check_settings {
-  size_t every;            /* CLPOOL_LAYER_EVERY; 0: zones are compared at releases alone */
+  unsigned every;          /* CLPOOL_LAYER_EVERY; 0: zones are compared at releases alone */
+  unsigned fill;           /* CLPOOL_LAYER_FILL: the byte that fresh memory contains */
   size_t guard_bytes;      /* CLPOOL_LAYER_GUARD: of a zone */
   size_t quarantine_bytes; /* CLPOOL_LAYER_QUARANTINE */
-  size_t fill;             /* CLPOOL_LAYER_FILL: the byte that fresh memory contains */
 } clpi_check_settings;
 
 extern clpi_check_settings clpi_checks;

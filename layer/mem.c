@@ -40,6 +40,15 @@ cl_int clpi_mem_retain(clpi_mem *mem)
   return mem->whole ? clpi_target->clRetainMemObject(mem->handle) : CL_SUCCESS;
 }
 
+cl_int CL_API_CALL clpi_mem_watch(cl_mem handle, void(CL_CALLBACK *notify)(cl_mem, void *),
+                                  void *user_data)
+{
+  cl_int code = clpi_target->clSetMemObjectDestructorCallback(handle, notify, user_data);
+  for (clpi_mem *it = code ? NULL : clpi_mem_find(handle); it; it = it->whole)
+    it->is_watched = true;
+  return code;
+}
+
 cl_uint clpi_mem_references(const clpi_mem *mem)
 {
   cl_uint count = 1;

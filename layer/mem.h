@@ -29,7 +29,6 @@ typedef struct clpi_mem {
   /* Only of blocks of pools: */
   clp_buffer *buffer;
   struct clpi_context *context;
-  const struct clpi_kind *kind;
   uint64_t born; /* clpi_order_allocate */
 } clpi_mem;
 
@@ -48,6 +47,11 @@ clpi_mem *clpi_mem_take(cl_mem handle);
 
 /* clRetainMemObject. */
 cl_int clpi_mem_retain(clpi_mem *mem);
+
+/* clSetMemObjectDestructorCallback. The driver calls back when the block goes, so it must go with
+ * the program's last reference. */
+cl_int CL_API_CALL clpi_mem_watch(cl_mem handle, void(CL_CALLBACK *notify)(cl_mem, void *),
+                                  void *user_data);
 
 /* Returns the count that the driver would return without the layer. */
 cl_uint clpi_mem_references(const clpi_mem *mem);

@@ -136,17 +136,6 @@ static cl_int CL_API_CALL release_mem(cl_mem handle)
   return mem ? clpi_mem_release(mem) : clpi_target->clReleaseMemObject(handle);
 }
 
-/* The driver calls back when the block goes, so it must go with the program's last reference. */
-static cl_int CL_API_CALL set_destructor(cl_mem handle, void(CL_CALLBACK *notify)(cl_mem, void *),
-                                         void *user_data)
-{
-  clpi_mem *mem = clpi_mem_find(handle);
-  cl_int code = clpi_target->clSetMemObjectDestructorCallback(handle, notify, user_data);
-  if (!code && mem && !mem->whole)
-    mem->is_watched = true;
-  return code;
-}
-
 /* --- what the layer cannot see --- */
 
 static void CL_API_CALL leave_buffers(cl_bool leave)
@@ -175,7 +164,7 @@ static cl_icd_dispatch functions = {
     .clRetainMemObject = retain_mem,
     .clReleaseMemObject = release_mem,
     .clGetMemObjectInfo = clpi_exact_info,
-    .clSetMemObjectDestructorCallback = set_destructor,
+    .clSetMemObjectDestructorCallback = clpi_mem_watch,
 };
 
 /* The library waits for events to find out whether work is done, or for memory to come back. Such a
