@@ -58,9 +58,9 @@ static void unlock(clpi_check_context *context)
 
 void clpi_check_add_context(cl_context handle)
 {
-  cl_device_id devices[64];
+  cl_device_id devices[64] = {NULL}; /* a context may have none */
   if (clpi_target->clGetContextInfo(handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, NULL) ||
-      !is_new_enough(*devices))
+      !*devices || !is_new_enough(*devices))
     return;
   clpi_check_context *context = calloc(1, sizeof(*context));
   if (!context)
