@@ -28,9 +28,12 @@ static size_t first_slot(const table *in, uintptr_t handle)
   return (size_t)((handle >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (in->slots - 1);
 }
 
-/* NULL: it is not there. There is always a free slot. */
+/* NULL: it is not there. There is always a free slot. A number that a kernel has as an argument may
+ * be TAKEN. */
 static slot *find_slot(table *in, uintptr_t handle)
 {
+  if (!in || handle <= TAKEN)
+    return NULL;
   for (size_t i = first_slot(in, handle);; i = (i + 1) & (in->slots - 1)) {
     /* Acquire: pairs with the release in `put`, so that the value is the handle's. */
     uintptr_t found = atomic_load_explicit(&in->slot[i].handle, memory_order_acquire);
@@ -45,7 +48,7 @@ void *clpi_handles_find(clpi_handles *handles, const void *handle)
 {
   /* Acquire: pairs with the release in `grow_locked`. */
   table *current = atomic_load_explicit(&handles->current, memory_order_acquire);
-  slot *found = current && handle ? find_slot(current, (uintptr_t)handle) : NULL;
+  slot *found = find_slot(current, (uintptr_t)handle);
   return found ? atomic_load_explicit(&found->value, memory_order_relaxed) : NULL;
 }
 
@@ -107,7 +110,7 @@ void *clpi_handles_take(clpi_handles *handles, const void *handle)
   void *value = NULL;
   pthread_mutex_lock(&handles->lock);
   table *current = atomic_load_explicit(&handles->current, memory_order_relaxed);
-  slot *found = current && handle ? find_slot(current, (uintptr_t)handle) : NULL;
+  slot *found = find_slot(current, (uintptr_t)handle);
   if (found) {
     value = atomic_load_explicit(&found->value, memory_order_relaxed);
     free_taken(current, (size_t)(found - current->slot));
