@@ -182,15 +182,18 @@ static cl_mem CL_API_CALL fake_CreateBuffer(cl_context of, cl_mem_flags flags, s
   return (cl_mem)made;
 }
 
+/* An odd alignment is the pointer, which is not freed. */
 static void *CL_API_CALL fake_SVMAlloc(cl_context of, cl_svm_mem_flags flags, size_t bytes,
                                        cl_uint alignment)
 {
-  return fake_CreateBuffer(of, flags, bytes, NULL, NULL);
+  return alignment & 1 ? (void *)(uintptr_t)alignment
+                       : fake_CreateBuffer(of, flags, bytes, NULL, NULL);
 }
 
 static void CL_API_CALL fake_SVMFree(cl_context of, void *pointer)
 {
-  fake_ReleaseMemObject(pointer);
+  if (!((uintptr_t)pointer & 1))
+    fake_ReleaseMemObject(pointer);
 }
 
 /* The test itself does what a callback would. */

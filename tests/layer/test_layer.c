@@ -110,8 +110,9 @@ static const char expected[] =
     "buffer 0, allocate 600 c1 buffer 0, free 200 c1 buffer 0, allocate 8 c1 buffer 20, free "
     "600 c1 buffer 0, allocate 7 c1 buffer 4, allocate 128 c1 image 1, allocate 9 c1 buffer 0, "
     "free 128 c1 image 1, free 9 c1 buffer 0, allocate 11 c1 svm 1, allocate 12 c1 svm 1, free "
-    "11 c1 svm 1 q, allocate 13 c1 svm 1, free 12 c1 svm 1, free 13 c1 svm 1, allocate 14 c2 "
-    "buffer 0, allocate failure 1 c2 buffer 0, ";
+    "11 c1 svm 1 q, allocate 13 c1 svm 1, free 12 c1 svm 1, free 13 c1 svm 1, allocate 15 c1 svm "
+    "1, allocate 15 c1 svm 1, free 15 c1 svm 1, allocate 14 c2 buffer 0, allocate failure 1 c2 "
+    "buffer 0, ";
 
 static void CL_CALLBACK free_svm(cl_command_queue of, cl_uint count, void *pointers[], void *data)
 {
@@ -164,9 +165,13 @@ START_TEST(calls_are_rows)
   first = cl->clSVMAlloc(context, 1, 13, 0);
   cl->clSVMFree(context, late);
   cl->clSVMFree(context, first);
+  for (cl_uint i = 3; i < 7; i += 2) /* side by side in the table */
+    cl->clSVMAlloc(context, 1, 15, i);
+  cl->clSVMFree(context, (void *)3);
   cl->clCreateContext(NULL, 1, &device, NULL, NULL, NULL); /* the handle is that of one before */
   make(14);
-  usleep(20000); /* rows are written with the clock's tick, and the next one */
+  cl->clSVMFree(context, (void *)1); /* a number that is no handle, as arguments of kernels are */
+  usleep(20000);                     /* rows are written with the clock's tick, and the next one */
   refuse(1, CL_OUT_OF_RESOURCES);
   FILE *file = fopen("trace.csv", "r");
   while (fgets(line, sizeof(line), file))
