@@ -755,8 +755,10 @@ static void killed(void)
   kill(getpid(), SIGKILL);
 }
 
+/* PoCL makes a context without devices, which it cannot release. */
 static void exits(void)
 {
+  (void)clCreateContextFromType(NULL, CL_DEVICE_TYPE_CUSTOM, NULL, NULL, NULL);
   release(make(10));
   exit(7);
 }
