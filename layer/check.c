@@ -100,7 +100,10 @@ static bool make_guarded(const clpi_request *wanted, clpi_checked *draft)
   longer.bytes += zone_bytes;
   draft->mem.handle = longer.make(&longer, &code);
   draft->mem.block_bytes = longer.bytes;
-  bool is_made = draft->mem.handle && clpi_checked_fill(draft, source);
+  bool is_made =
+      draft->mem.handle && clpi_check_fill(draft, source, (int)clpi_checks.fill, CLPI_ZONE_BYTE);
+  if (draft->mem.handle && !is_made)
+    clpi_check_free(draft);
   if (source)
     clpi_target->clReleaseMemObject(source);
   if (!is_made)

@@ -170,8 +170,10 @@ bool clpi_check_await_all(clpi_check_context *context)
     clpi_check_queue *it = clpi_list_entry(link, clpi_check_queue, link);
     next = link->next;
     if (atomic_exchange(&it->has_work, false) || !clpi_check_sees_all)
-      it->has_work = !(has_ended = await(it->handle, &latest_vain));
-    if (has_ended && it->references == 0)
+      has_ended = await(it->handle, &latest_vain);
+    if (!has_ended)
+      it->has_work = true;
+    else if (it->references == 0)
       end_queue_locked(it);
   }
   unlock(context);

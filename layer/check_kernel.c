@@ -160,11 +160,12 @@ void clpi_check_run(clpi_check_call *call, cl_kernel handle)
 void clpi_check_after_run(const clpi_check_call *call)
 {
   const kernel *of = clpi_handles_find(&kernels, call->kernel);
+  bool is_done = false;
   for (cl_uint i = 0; of && clpi_checks.every > 0 && i < of->count; i++) {
     clpi_checked *it = of->arguments[i] ? clpi_checked_root(of->arguments[i]) : NULL;
     if (it && it->mem.references > 0 && clpi_checked_zone(it) > 0 &&
         ++it->enqueues % clpi_checks.every == 0 && call->queue &&
-        clpi_check_await(call->queue->handle))
+        (is_done = is_done || clpi_check_await(call->queue->handle)))
       clpi_checked_compare(it, clpi_stack_here());
   }
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ZONE_BYTE = 0xA5, QUARANTINE_BYTE = 0xDB, OBJECT_BYTES = 1024 };
+enum { QUARANTINE_BYTE = 0xDB, OBJECT_BYTES = 1024 };
 
 clpi_check_settings clpi_checks;
 _Atomic(const char *) clpi_check_latest_kernel = "none";
@@ -34,14 +34,6 @@ clpi_checked *clpi_checked_find_svm(const void *pointer)
 }
 
 /* --- what the program has --- */
-
-bool clpi_checked_fill(const clpi_checked *draft, cl_mem source)
-{
-  bool is_filled = clpi_check_fill(draft, source, (int)clpi_checks.fill, ZONE_BYTE);
-  if (!is_filled)
-    clpi_check_free(draft);
-  return is_filled;
-}
 
 void clpi_checked_add(const clpi_checked *draft)
 {
@@ -79,7 +71,8 @@ void clpi_checked_compare(clpi_checked *it, uint32_t here)
   const bool had_several = atomic_exchange(&it->had_several_kernels, false);
   const size_t bytes = it->mem.bytes, zone_bytes = clpi_checked_zone(it);
   size_t first, count;
-  if (zone_bytes == 0 || !(count = clpi_check_compare(it, bytes, zone_bytes, ZONE_BYTE, &first)))
+  if (zone_bytes == 0 ||
+      !(count = clpi_check_compare(it, bytes, zone_bytes, CLPI_ZONE_BYTE, &first)))
     return;
   if (kernel)
     snprintf(who, sizeof(who), "%s `%s`, enqueue %" PRIuFAST64 ",",
@@ -88,7 +81,7 @@ void clpi_checked_compare(clpi_checked *it, uint32_t here)
   clpi_find(CLPI_PAST_END, (clpi_places){here, it->released, it->allocated},
             "%s wrote %zu byte%s at offset +%zu behind %s of %zu bytes", who, count,
             count == 1 ? "" : "s", first - bytes, it->what, bytes);
-  (void)clpi_check_fill(it, NULL, -1, ZONE_BYTE);
+  (void)clpi_check_fill(it, NULL, -1, CLPI_ZONE_BYTE);
 }
 
 /* --- what it has released --- */

@@ -19,6 +19,8 @@ typedef struct clpi_check_settings {
 
 extern clpi_check_settings clpi_checks;
 
+enum { CLPI_ZONE_BYTE = 0xA5 };
+
 /* The name of the latest kernel. Names stay valid. */
 extern _Atomic(const char *) clpi_check_latest_kernel;
 
@@ -63,10 +65,6 @@ static inline size_t clpi_checked_zone(const clpi_checked *it)
 {
   return it->mem.block_bytes - it->mem.bytes;
 }
-
-/* Fills new memory, with what `source` has or, if that is NULL, with the byte of fresh memory, and
- * the zone. False: the driver refuses it, and has the memory back. */
-bool clpi_checked_fill(const clpi_checked *draft, cl_mem source);
 
 /* Adds what the driver made, as the draft has it, with the caller's stack. Parts of other memory
  * are known to clpi_mem_find already. */

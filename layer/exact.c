@@ -56,7 +56,6 @@ cl_mem CL_API_CALL clpi_exact_sub_buffer(cl_mem buffer, cl_mem_flags flags,
   return part;
 }
 
-/* An image over a buffer, or over an image, is a part of it. */
 cl_mem clpi_exact_image(const clpi_request *wanted, cl_mem image, cl_int *code)
 {
   clpi_mem *whole = image && wanted->is_image ? find_whole(wanted->desc->buffer) : NULL;

@@ -107,18 +107,19 @@ static void write_out(const char *kind, const char *text)
     clpi_layer_complain("an error is missing in the JSON file: %s", strerror(errno));
 }
 
-static void tell_locked(clpi_finding_kind kind, const clpi_places *places, const char *format,
-                        va_list arguments)
+__attribute__((format(printf, 3, 0))) static void tell_locked(clpi_finding_kind kind,
+                                                              const clpi_places *places,
+                                                              const char *format, va_list arguments)
 {
   static const char *const labels[] = {"called at", "released at", "allocated at"};
-  char *stacks[] = {clpi_stack_text(places->here), clpi_stack_text(places->released),
-                    clpi_stack_text(places->allocated)};
   char *text = NULL;
   size_t size;
   bool is_told = true;
   FILE *to = open_memstream(&text, &size);
   if (!to)
     return;
+  char *stacks[] = {clpi_stack_text(places->here), clpi_stack_text(places->released),
+                    clpi_stack_text(places->allocated)};
   fprintf(to, "%s: ", clpi_this_layer.name);
   vfprintf(to, format, arguments);
   fprintf(to, "%s%s\n", stacks[2] ? " allocated at " : "", stacks[2] ? best_of(stacks[2]) : "");

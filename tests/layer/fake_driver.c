@@ -93,10 +93,7 @@ static int add(void *handle, int change)
 #define COUNTED(object, type, at_end)                                                              \
   static cl_int CL_API_CALL fake_Retain##object(type of)                                           \
   {                                                                                                \
-    if (fails())                                                                                   \
-      return CL_OUT_OF_RESOURCES;                                                                  \
-    add(of, 1);                                                                                    \
-    return CL_SUCCESS;                                                                             \
+    return fails() ? CL_OUT_OF_RESOURCES : (add(of, 1), CL_SUCCESS);                               \
   }                                                                                                \
   static cl_int CL_API_CALL fake_Release##object(type of)                                          \
   {                                                                                                \
@@ -310,13 +307,6 @@ static cl_int CL_API_CALL fake_EnqueueFillBuffer(cl_command_queue on, cl_mem han
   return use_memory(on, handle);
 }
 
-static cl_int CL_API_CALL fake_EnqueueMigrateMemObjects(cl_command_queue on, cl_uint mem_count,
-                                                        const cl_mem *mems,
-                                                        cl_mem_migration_flags flags, WAITS)
-{
-  return use_memory(on, mems[0]);
-}
-
 #define SUCCEED(name, ...)                                                                         \
   static cl_int CL_API_CALL fake_##name(cl_command_queue on, __VA_ARGS__)                          \
   {                                                                                                \
@@ -387,7 +377,7 @@ const cl_icd_dispatch fake_functions = {
     FAKE(SVMAlloc) FAKE(SVMFree) FAKE(EnqueueSVMFree) FAKE(CreateSubBuffer) FAKE(CreateImage)
     FAKE(GetImageInfo) FAKE(RetainMemObject) FAKE(ReleaseMemObject)
     FAKE(SetMemObjectDestructorCallback) FAKE(EnqueueFillBuffer) FAKE(EnqueueMapBuffer)
-    FAKE(EnqueueMigrateMemObjects) FAKE(EnqueueMarkerWithWaitList) FAKE(GetEventInfo)
+    FAKE(EnqueueMarkerWithWaitList) FAKE(GetEventInfo)
     FAKE(WaitForEvents) FAKE(CreateUserEvent) FAKE(RetainEvent) FAKE(ReleaseEvent)
     FAKE(GetExtensionFunctionAddress) FAKE(GetExtensionFunctionAddressForPlatform)
     FAKE(CreateContextFromType) FAKE(CreateImageWithProperties) FAKE(CreateImage2D)

@@ -782,9 +782,8 @@ static void children(void)
     _exit(3);
   }
   require(wait(&status) > 0 && WEXITSTATUS(status) == 3);
-  if (fork() == 0) {
+  if (fork() == 0)
     execl("/proc/self/exe", "program", "phases", (char *)NULL);
-  }
   require(wait(&status) > 0 && status == 0);
   release(mem);
 }
