@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: MIT
 # clpool check: each planted error is found, with its lines of C and of Python; programs that are
 # right do the same as without the layer, and no error is found.
-: "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}"
 command=check layer=check
 # shellcheck source=layer.sh
-. "$top_srcdir/tests/layer/layer.sh"
+. "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/layer/layer.sh"
 
 # make_of TABLE FILE BEFORE AFTER: a program, whose lines are where the table has them.
 make_of() {

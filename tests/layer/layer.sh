@@ -22,7 +22,7 @@ cd "$house_tmp"
 # clpool CODE COMMAND ARGUMENT...: clpool, with the variables $with, ends with this code; what is
 # printed goes to out, what clpool says to err, which has all that is said if it says nothing.
 # Drivers speak, too.
-with=
+with='' line=''
 clpool() {
   wanted=$1 code=0
   shift
@@ -60,7 +60,6 @@ same() {
 }
 
 "$program" exits >out || [ $? -ne 77 ] || skip "there is no OpenCL device"
-line=
 case $command in
 run) clpool 7 run "$program" exits ;;
 record) clpool 7 record -o run.csv "$program" exits ;;
