@@ -241,9 +241,9 @@ CLPT_SUITE("defaults")
 {
   TCase *tests = clpt_case(suite, "defaults");
   tcase_add_checked_fixture(tests, setup, teardown);
+  tcase_add_test(tests, the_log_names_once_each_variable_that_an_option_overrides); /* first */
   tcase_add_test(tests, the_environment_sets_what_options_leave_open);
   tcase_add_test(tests, what_a_program_sets_wins);
-  tcase_add_test(tests, the_log_names_once_each_variable_that_an_option_overrides);
   tcase_add_test(tests, the_environment_sets_the_limit);
   tcase_add_test(tests, a_variable_that_cannot_be_read_is_an_error);
   tcase_add_test(tests, what_cannot_be_split_stays_without_an_arena);

@@ -776,11 +776,8 @@ static void children(void)
 {
   int status;
   cl_mem mem = make(500);
-  if (fork() == 0) {
-    clRetainMemObject(mem);
-    clReleaseMemObject(mem);
-    _exit(3);
-  }
+  if (fork() == 0)
+    _exit((clRetainMemObject(mem), clReleaseMemObject(mem), 3));
   require(wait(&status) > 0 && WEXITSTATUS(status) == 3);
   if (fork() == 0)
     execl("/proc/self/exe", "program", "phases", (char *)NULL);

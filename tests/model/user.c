@@ -64,7 +64,6 @@ static void order_readers(model *it, model_slot *slot, int stream)
   for (int reader = 0; reader < MODEL_STREAMS; reader++)
     if (slot->readers & 1u << reader)
       order(it, reader, stream);
-  slot->readers = 0;
 }
 
 static void write_to(model *it, model_slot *slot, int stream)
@@ -79,6 +78,7 @@ static void write_to(model *it, model_slot *slot, int stream)
   order_readers(it, slot, stream);
   clpt_late_write(&it->device, it->streams[stream], slot->memory);
   clpt_late_read(&it->device, it->streams[stream], slot->memory);
+  slot->readers = 0;
   slot->last = stream;
   slot->is_written = true;
 }
@@ -294,6 +294,7 @@ void model_do_bind(model *it, const model_call *call)
   model_require_success(it, status);
   if (status)
     return;
+  slot->readers = 0;
   slot->bound = slot->last = stream;
 }
 
