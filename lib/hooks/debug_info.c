@@ -119,7 +119,7 @@ static void set_line_of_inlined_call(unit *in, Dwarf_Die *inlined, clpi_symbol *
   symbol->file = NULL;
   if (dwarf_getsrcfiles(&in->whole, &files, &count) == 0)
     symbol->file =
-        as_given(in, dwarf_filesrc(files, number_of(inlined, DW_AT_call_file), NULL, NULL));
+        as_given(in, dwarf_filesrc(files, (size_t)number_of(inlined, DW_AT_call_file), NULL, NULL));
   symbol->line = (int)number_of(inlined, DW_AT_call_line);
 }
 

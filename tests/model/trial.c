@@ -54,10 +54,10 @@ void model_run_once(model_program *program)
   common->tally.runs++;
   common->tally.faults += ran.device.faults > 0;
   common->tally.calls += program->count;
-  common->tally.served += ran.served;
-  common->tally.freed += ran.followed;
-  common->tally.repeated += ran.repeated;
-  common->tally.reads += ran.device.reads;
+  common->tally.served += (unsigned long)ran.served;
+  common->tally.freed += (unsigned long)ran.followed;
+  common->tally.repeated += (unsigned long)ran.repeated;
+  common->tally.reads += (unsigned long)ran.device.reads;
 }
 
 static void set_alarm(unsigned seconds)

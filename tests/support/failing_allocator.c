@@ -8,7 +8,8 @@
 #include <stdio.h>
 
 /* Made-up addresses: no two blocks of one device overlap. */
-static const clp_memory first_memory = 0x10000, most_bytes = (clp_memory)1 << 40;
+static const clp_memory first_memory = 0x10000,
+                        most_bytes = (clp_memory)1 << (sizeof(clp_memory) > 4 ? 40 : 20);
 
 static void note_locked(clpt_device *device, clpt_call call, size_t bytes, clp_status status)
 {

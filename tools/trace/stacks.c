@@ -115,8 +115,9 @@ static clp_status show(void *session, uintptr_t key, clpi_symbol_visitor *visito
   if (!found)
     return no_host_memory();
   const char *slash = strrchr(found->path, '/');
-  const clpi_symbol plain = {.object = slash ? slash + 1 : found->path, .offset = offset};
-  return clpi_debug_info_show(found->info, offset, &plain, visitor, argument);
+  const clpi_symbol plain = {.object = slash ? slash + 1 : found->path,
+                             .offset = (uintptr_t)offset};
+  return clpi_debug_info_show(found->info, (uintptr_t)offset, &plain, visitor, argument);
 }
 
 clp_status trace_stacks_resolve(trace_stacks *stacks)
