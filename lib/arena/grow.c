@@ -317,13 +317,13 @@ static clp_status give_back(clpi_moving *self)
   clp_memory memory = self->segment->memory;
   size_t bytes = self->segment->bytes;
   clpi_range *range = self->segment->first;
-  const clpi_uses uses = {range->uses.all, range->uses.count};
   self->status = CLP_BUSY;
   pthread_cleanup_push(end_giver, self);
   clpi_device_free_begin(&self->pair, memory, bytes);
   self->status = clpi_parts_drop(arena->upstream, &range->parts);
   if (!self->status)
-    self->status = clpi_ordered_free(&arena->streams, arena->upstream, memory, bytes, uses);
+    self->status = clpi_ordered_free(&arena->streams, arena->upstream, memory, bytes,
+                                     (clpi_uses){range->uses.all, range->uses.count});
   clpi_device_free_end(&self->pair, self->status);
   pthread_cleanup_pop(false);
   end_giving(self);
