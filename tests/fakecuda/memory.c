@@ -158,7 +158,7 @@ static CUresult use_locked(CUstream stream, CUdeviceptr pointer, size_t bytes, b
                            unsigned char **at)
 {
   block *it = find_locked(pointer);
-  size_t offset = it ? pointer - (uintptr_t)it->device_address : 0;
+  size_t offset = it ? (uintptr_t)pointer - (uintptr_t)it->device_address : 0;
   use wanted = {offset, bytes, writes, {stream, stream->given + 1}, it ? it->uses : NULL};
   const char *why_not = why_not_locked(stream, it, &wanted);
   if (why_not)
@@ -198,7 +198,7 @@ static size_t rounded(size_t bytes, size_t to)
 static block *grow_locked(CUmemoryPool mempool, size_t bytes)
 {
   int device = fake_mempool_device(mempool);
-  size_t most = mempool->props.max_bytes, left = most ? most - mempool->reserved : SIZE_MAX;
+  size_t most = mempool->props.max_bytes, left = most ? most - (size_t)mempool->reserved : SIZE_MAX;
   uint64_t offset = mempool->file_end;
   if (device >= 0 && left > fakecuda_has.bytes - fake_devices[device].taken)
     left = fakecuda_has.bytes - fake_devices[device].taken;
@@ -452,11 +452,11 @@ CUresult cuMemPoolImportPointer(CUdeviceptr *pointer, CUmemoryPool mempool,
   FAKE_TRY(fake_mempool_locked(mempool));
   if (!mempool->imported || !of.file || of.file != inode_of(mempool->fd))
     return CLPI_CUDA_INVALID_VALUE;
-  block *it = map_locked(mempool, of.offset, of.bytes);
+  block *it = map_locked(mempool, of.offset, (size_t)of.bytes);
   if (!it)
     return CLPI_CUDA_OUT_OF_MEMORY;
   it->state = IN_USE;
-  it->asked = of.bytes;
+  it->asked = (size_t)of.bytes;
   *pointer = (uintptr_t)it->device_address;
   return CLPI_CUDA_SUCCESS;
 }
