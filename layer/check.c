@@ -108,10 +108,10 @@ static bool make_guarded(const clpi_request *wanted, clpi_checked *draft)
     clpi_target->clReleaseMemObject(source);
   if (!is_made)
     clpi_checked_evict(0); /* drivers take memory late */
-  else if (wanted->host)
+  else if (wanted->host) {
     draft->mem.missing_flags = CL_MEM_COPY_HOST_PTR;
-  if (is_made && wanted->host && !longer.flags)
-    draft->mem.added_flags = CL_MEM_READ_WRITE; /* PoCL reports it for no flags */
+    draft->mem.added_flags = longer.flags ? 0 : CL_MEM_READ_WRITE; /* as PoCL reports no flags */
+  }
   return is_made;
 }
 

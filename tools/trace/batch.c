@@ -199,7 +199,7 @@ static clp_status read_kept(const trace_batch_source *source, size_t most)
   const size_t size = sizeof(batch->operations[0]);
   const size_t count = fread(batch->operations, size, MIN(most, TRACE_BATCH_ROWS), source->file);
   batch->at_end = count < most && count < TRACE_BATCH_ROWS;
-  batch->recorded_failures = batch->at_end ? (size_t)source->recorded_failures : 0;
+  batch->recorded_failures = batch->at_end ? source->recorded_failures : 0;
   for (; batch->count < count && !status; batch->count++)
     status = scale(&batch->operations[batch->count], source);
   return ferror(source->file) ? failed("read") : status;

@@ -35,7 +35,7 @@ typedef struct trace_operation {
 
 typedef struct trace_batch {
   size_t count; /* operations: the rows except recorded failures, and frees that are left out */
-  size_t recorded_failures;
+  uint64_t recorded_failures;
   bool at_end;        /* the trace has no more rows */
   trace_event newest; /* the last row that was read from the trace */
   trace_operation operations[TRACE_BATCH_ROWS];
