@@ -311,19 +311,22 @@ static void end_giver(void *argument)
   end_giving(self);
 }
 
+static clp_status free_segment(clpi_arena *arena, clpi_segment *segment)
+{
+  clpi_range *range = segment->first;
+  clp_status status = clpi_parts_drop(arena->upstream, &range->parts);
+  if (status)
+    return status;
+  return clpi_ordered_free(&arena->streams, arena->upstream, segment->memory, segment->bytes,
+                           (clpi_uses){range->uses.all, range->uses.count});
+}
+
 static clp_status give_back(clpi_moving *self)
 {
-  clpi_arena *arena = self->arena;
-  clp_memory memory = self->segment->memory;
-  size_t bytes = self->segment->bytes;
-  clpi_range *range = self->segment->first;
   self->status = CLP_BUSY;
   pthread_cleanup_push(end_giver, self);
-  clpi_device_free_begin(&self->pair, memory, bytes);
-  self->status = clpi_parts_drop(arena->upstream, &range->parts);
-  if (!self->status)
-    self->status = clpi_ordered_free(&arena->streams, arena->upstream, memory, bytes,
-                                     (clpi_uses){range->uses.all, range->uses.count});
+  clpi_device_free_begin(&self->pair, self->segment->memory, self->segment->bytes);
+  self->status = free_segment(self->arena, self->segment);
   clpi_device_free_end(&self->pair, self->status);
   pthread_cleanup_pop(false);
   end_giving(self);
