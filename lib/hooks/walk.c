@@ -2,9 +2,9 @@
 /* Walking the stack. libgcc's unwinder takes half a microsecond for each frame, so this file learns
  * its results: for a return address, the distance to the stack pointer of the caller. If that is
  * known for all frames, the unwinder is not needed. A function whose frame varies in size (alloca)
- * has several such distances, and is left to the unwinder. While only one of them is known, a walk
- * may read a wrong word of the same stack. This is hardly ever a return address that leads to the
- * outermost frame. */
+ * has several such distances, and is left to the unwinder. If the first FEW are the same, a later
+ * walk may read a wrong word of the same stack. This is hardly ever a return address that leads to
+ * the outermost frame. */
 #include "hooks/call_stack.h"
 
 #include "core/base/spinlock.h"
@@ -19,12 +19,16 @@ enum { CAN_LEARN = true }; /* return addresses are right below the stack pointer
 enum { CAN_LEARN = false };
 #endif
 
-enum { OUTERMOST = 0, VARIES = 1, KNOWN = 4096, PAGE_BYTES = 4096 /* at least */ };
+enum { OUTERMOST = 0, VARIES = 1, FEW = 8, KNOWN = 4096, PAGE_BYTES = 4096 /* at least */ };
 
 typedef struct place {
   uintptr_t return_address; /* 0: a signal interrupted the function, there is none */
   uintptr_t stack_pointer;  /* when it made the call */
 } place;
+
+typedef struct known_place {
+  uintptr_t return_address, distance, times; /* that the unwinder found this distance */
+} known_place;
 
 typedef struct walk {
   clpi_frame_visitor *visitor;
@@ -34,10 +38,8 @@ typedef struct walk {
 } walk;
 
 static struct {
-  clpi_spinlock lock; /* guards the rest; only tried, because a fork may leave it taken */
-  struct {
-    uintptr_t return_address, distance;
-  } known[KNOWN]; /* each in the only slot for it */
+  clpi_spinlock lock;       /* guards the rest; only tried, because a fork may leave it taken */
+  known_place known[KNOWN]; /* each in the only slot for it */
 } learned;
 
 /* The pages of the thread's stack that the unwinder has walked, and that can therefore be read: the
@@ -62,11 +64,12 @@ static size_t slot_of(uintptr_t return_address)
 
 static void learn_distance_locked(uintptr_t return_address, uintptr_t distance)
 {
-  size_t slot = slot_of(return_address);
-  bool varies = learned.known[slot].return_address == return_address &&
-                learned.known[slot].distance != distance;
-  learned.known[slot].return_address = return_address;
-  learned.known[slot].distance = varies ? VARIES : distance;
+  known_place *at = &learned.known[slot_of(return_address)];
+  if (at->return_address != return_address)
+    *at = (known_place){return_address, distance, 0};
+  else if (at->distance != distance)
+    at->distance = VARIES;
+  at->times++;
 }
 
 static bool is_usual(const place *at, const place *caller)
@@ -127,14 +130,13 @@ find_frames_locked(uintptr_t address, uintptr_t stack_pointer, uintptr_t frames[
   if (stack_pointer < begin_of_walked())
     return 0;
   for (size_t count = 0; address && count < CLPI_RING_FRAMES;) {
-    size_t slot = slot_of(address);
-    uintptr_t distance = learned.known[slot].distance;
+    const known_place *at = &learned.known[slot_of(address)];
     frames[count++] = address - 1;
-    if (learned.known[slot].return_address != address || distance == VARIES)
+    if (at->return_address != address || at->distance == VARIES || at->times < FEW)
       return 0;
-    if (distance == OUTERMOST)
+    if (at->distance == OUTERMOST)
       return count;
-    stack_pointer += distance;
+    stack_pointer += at->distance;
     if (stack_pointer > end_of_walked())
       return 0;
     address = ((const uintptr_t *)stack_pointer)[-1];
