@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +62,7 @@ cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t room, void *to, siz
   }
 }
 
-static char *unused; /* clpi_layer_is_used removes it; NULL: there is none */
+static _Atomic(char *) unused; /* clpi_layer_is_used removes it; NULL: there is none */
 
 static void write_reached(const char *path)
 {
@@ -76,10 +77,10 @@ static void write_reached(const char *path)
 
 void clpi_layer_is_used(void)
 {
-  if (unused)
-    (void)unlink(unused);
-  free(unused);
-  unused = NULL;
+  char *path = atomic_exchange(&unused, NULL);
+  if (path)
+    (void)unlink(path);
+  free(path);
 }
 
 /* clpool's run and record set an auditor before others, for programs whose loader has no layers

@@ -32,7 +32,7 @@ cl_int clpi_layer_answer_count(size_t count, size_t room, void *to, size_t *size
 /* CL_COMPLETE, more before that or if the driver does not say, or the work's error. */
 cl_int clpi_layer_progress(cl_event event);
 
-/* Notes that the layer is of use to the program, or has output. One thread at a time. */
+/* Notes that the layer is of use to the program, or has output. Any thread. */
 void clpi_layer_is_used(void);
 
 /* Writes one line to standard error. */

@@ -40,7 +40,7 @@ static void end_queue(clpi_queue *queue)
 }
 
 /* Whether the queue may end: the program has released it, and its work is done, or it never had
- * any. */
+ * any. A marker may fail before all work is done. */
 static bool is_through_locked(clpi_queue *queue)
 {
   if (queue->references > 0 || queue->was_sole)
@@ -49,7 +49,7 @@ static bool is_through_locked(clpi_queue *queue)
     return true;
   if (!queue->end)
     queue->end = mark_end(queue);
-  return queue->end && clpi_layer_progress(queue->end) <= CL_COMPLETE;
+  return queue->end && clpi_layer_progress(queue->end) == CL_COMPLETE;
 }
 
 /* Ends released queues whose work is done. */
