@@ -43,6 +43,7 @@ static cl_int CL_API_CALL retain_context(cl_context handle)
 
 static cl_int CL_API_CALL release_context(cl_context handle)
 {
+  CLPI_UNCANCELLED;
   clpi_check_context *context = clpi_check_find_context(handle);
   if (context && clpi_references_drop(&context->references) == 1) {
     clpi_checked_evict(0);
@@ -189,6 +190,7 @@ static cl_int CL_API_CALL release_mem(cl_mem handle)
 
 static void CL_API_CALL svm_free(cl_context context, void *pointer)
 {
+  CLPI_UNCANCELLED;
   clpi_checked *it = clpi_checked_find(pointer);
   if (!it)
     clpi_target->clSVMFree(context, pointer);

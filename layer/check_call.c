@@ -104,7 +104,8 @@ static void write_all(const clpi_check_call *call, const cl_mem *mems, cl_uint c
     clpi_check_write(call, clpi_checked_find(mems[i]));
 }
 
-/* False: one of them was freed before. Where the program frees, there are none. */
+/* False: one of them was freed before. The program's function that frees them runs in the midst of
+ * the queue's work, which cannot be waited for then: so they end here, too. */
 static bool free_svm(const clpi_check_call *call, void *const *pointers, cl_uint count)
 {
   for (cl_uint i = 0; pointers && i < count; i++) {

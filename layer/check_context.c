@@ -39,6 +39,7 @@ static bool is_new_enough(cl_device_id device)
 
 /* Drivers without threads may call the program back in any call, such as clFlush. */
 static _Thread_local bool has_lock;
+static _Thread_local int cancel_state; /* of the thread with the lock, which is not cancelled */
 _Thread_local bool clpi_check_is_called_back;
 
 /* False: the thread must not wait. */
@@ -46,6 +47,7 @@ static bool lock(clpi_check_context *context)
 {
   if (has_lock || clpi_check_is_called_back)
     return false;
+  cancel_state = clpi_cancel_disable();
   pthread_mutex_lock(&context->lock);
   return has_lock = true;
 }
@@ -54,6 +56,7 @@ static void unlock(clpi_check_context *context)
 {
   has_lock = false;
   pthread_mutex_unlock(&context->lock);
+  clpi_cancel_restore(&cancel_state);
 }
 
 void clpi_check_add_context(cl_context handle)
@@ -93,8 +96,13 @@ void clpi_check_drop_user(clpi_check_context *context)
 void clpi_check_add_queue(cl_context of, cl_command_queue handle)
 {
   clpi_check_context *context = clpi_check_find_context(of);
-  clpi_check_queue *queue = context ? calloc(1, sizeof(*queue)) : NULL;
+  clpi_check_queue *queue = clpi_check_find_queue(handle);
+  if (queue && queue->context) { /* a device has one default queue, however often it is made */
+    queue->references++;
+    return;
+  }
   free(clpi_handles_take(&queues, handle)); /* a released queue had the same handle */
+  queue = context ? calloc(1, sizeof(*queue)) : NULL;
   if (!queue || !clpi_handles_put(&queues, handle, queue)) {
     free(queue);
     return;
@@ -182,6 +190,7 @@ bool clpi_check_await_all(clpi_check_context *context)
 
 size_t clpi_check_drop_queue(clpi_check_queue *queue)
 {
+  CLPI_UNCANCELLED;
   clpi_check_context *context = queue->context;
   if (!context)
     return 0;
