@@ -96,7 +96,7 @@ cl_int CL_API_CALL clpi_exact_info(cl_mem handle, cl_mem_info what, size_t room,
     return CL_INVALID_MEM_OBJECT;
   if (mem && what == CL_MEM_FLAGS)
     return get_flags(mem, room, to, size_ret);
-  if (mem && !mem->whole && what == CL_MEM_REFERENCE_COUNT)
+  if (mem && what == CL_MEM_REFERENCE_COUNT)
     return clpi_layer_answer_count(clpi_mem_references(mem), room, to, size_ret);
   if (mem && !mem->whole && what == CL_MEM_SIZE)
     return clpi_layer_answer(&mem->bytes, sizeof(mem->bytes), room, to, size_ret);

@@ -27,9 +27,9 @@ bool clpi_queue_add(clpi_context *context, cl_command_queue handle);
 clpi_queue *clpi_queue_find(cl_command_queue handle);
 
 /* Drops a reference, and returns how many there were. With the last one, the caller must drop that
- * to the context. A released queue that has had work stays until the work is done. These stay as long
- * as the context: one whose work has failed, and the one that was the only one, because threads may
- * still be releasing buffers on it. */
+ * to the context. A released queue that has had work stays until the work is done. These stay as
+ * long as the context: one whose work has failed, and the one that was the only one, because
+ * threads may still be releasing buffers on it. */
 size_t clpi_queue_release(clpi_queue *queue);
 
 /* Ends all queues, with the context. */
