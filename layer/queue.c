@@ -67,17 +67,10 @@ static void sweep_locked(clpi_context *context)
   }
 }
 
-static bool is_in_order(cl_command_queue handle)
-{
-  cl_command_queue_properties properties = 0;
-  cl_int code = clpi_target->clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof(properties),
-                                                   &properties, NULL);
-  return !code && !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-}
-
 bool clpi_queue_add(clpi_context *context, cl_command_queue handle)
 {
   CLPI_UNCANCELLED;
+  bool out_of_order = true;
   clpi_queue *queue = calloc(1, sizeof(*queue));
   if (!queue || !clpi_handles_put(&queues, handle, queue)) {
     free(queue);
@@ -86,7 +79,7 @@ bool clpi_queue_add(clpi_context *context, cl_command_queue handle)
   queue->handle = handle;
   queue->context = context;
   queue->references = 1;
-  queue->in_order = is_in_order(handle);
+  queue->in_order = !clpi_cl_queue_is_out_of_order(handle, &out_of_order) && !out_of_order;
   context->references++;
   pthread_mutex_lock(&context->lock);
   queue->next = context->queues;

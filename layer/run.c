@@ -70,9 +70,9 @@ static void add_queue(cl_context handle, cl_command_queue queue)
 static cl_int CL_API_CALL retain_queue(cl_command_queue handle)
 {
   clpi_queue *queue = clpi_queue_find(handle);
-  const bool is_wrong = queue && !clpi_references_add(&queue->references);
-  const cl_int code = is_wrong ? CL_INVALID_COMMAND_QUEUE : CL_SUCCESS;
-  return queue ? code : clpi_target->clRetainCommandQueue(handle);
+  if (!queue)
+    return clpi_target->clRetainCommandQueue(handle);
+  return clpi_references_add(&queue->references) ? CL_SUCCESS : CL_INVALID_COMMAND_QUEUE;
 }
 
 static cl_int CL_API_CALL release_queue(cl_command_queue handle)
