@@ -59,10 +59,11 @@ static cl_int CL_API_CALL fake_GetImageInfo(INFO(cl_mem))
 {
   const fake_mem *it = (const fake_mem *)of;
   const size_t one = 1;
-  return fails()                    ? CL_OUT_OF_RESOURCES
-         : what == CL_MEM_MAP_COUNT ? ANSWER(it->maps)
-         : what == CL_MEM_SIZE      ? ANSWER(it->bytes)
-                                    : ANSWER(one);
+  return fails()                          ? CL_OUT_OF_RESOURCES
+         : what == CL_MEM_MAP_COUNT       ? ANSWER(it->maps)
+         : what == CL_MEM_SIZE            ? ANSWER(it->bytes)
+         : what == CL_MEM_REFERENCE_COUNT ? ANSWER(it->references)
+                                          : ANSWER(one);
 }
 
 /* Whoever looks at what is not done gives it time. */

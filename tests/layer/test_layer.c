@@ -429,14 +429,16 @@ END_TEST
 
 START_TEST(work_that_has_failed_is_done)
 {
-  use(queues[0], 1000);
+  use(queues[0], 10);
   driver.queues[0].has_failed = driver.queues[0].is_stuck = true;
   cl_command_queue late = open_queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-  use(late, 1000);
+  use(late, 10);
   ck_assert_uint_eq(driver.waits, 0);
-  use(queues[1], 1000);
+  cl_mem buffer = filled(queues[1], 1000);
   driver.queues[1].has_failed = driver.queues[1].is_stuck = true;
   end_queues();
+  release(buffer);
+  ck_assert_uint_eq(made_by(1), 1); /* other work on it may still run */
   ck_assert_int_eq(cl->clReleaseCommandQueue(late), CL_SUCCESS);
   end_context();
   ck_assert_int_eq(driver.queues[1].references, 0);
@@ -651,10 +653,8 @@ START_TEST(a_queue_keeps_its_context)
 {
   cl_context found = NULL;
   end_context();
-  ck_assert_int_eq(
-      cl->clGetCommandQueueInfo(queues[0], CL_QUEUE_CONTEXT, sizeof(found), &found, NULL), 0);
-  ck_assert_ptr_eq(found, context);
-  ck_assert_int_eq(cl->clRetainContext(found), CL_SUCCESS);
+  ck_assert(!cl->clGetCommandQueueInfo(queues[0], CL_QUEUE_CONTEXT, sizeof(found), &found, NULL));
+  ck_assert(found == context && !cl->clRetainContext(found));
   for (int i = 0; i < 10; i++)
     use(queues[0], 1000);
   ck_assert_uint_eq(driver.mem_count, 1);
@@ -691,20 +691,17 @@ END_TEST
 START_TEST(what_is_released_is_refused_and_what_pools_retain_is_unseen)
 {
   cl_uint count;
-  size_t bytes;
   cl_mem buffer = make(1000);
   ck_assert(!cl->clRetainContext(context) && !cl->clRetainCommandQueue(queues[0]));
   ck_assert(!cl->clGetContextInfo(context, CL_CONTEXT_REFERENCE_COUNT, sizeof(count), &count, 0));
   ck_assert_uint_eq(count, 4); /* a queue has one */
-  ck_assert(
-      !cl->clGetCommandQueueInfo(queues[0], CL_QUEUE_REFERENCE_COUNT, sizeof(count), &count, NULL));
+  ck_assert(!cl->clGetCommandQueueInfo(queues[0], CL_QUEUE_REFERENCE_COUNT, 4, &count, NULL));
   ck_assert_uint_eq(count, 2);
   release(buffer);
   ck_assert_int_eq(references(buffer), 1); /* it is held */
   ck_assert_int_eq(cl->clRetainMemObject(buffer), CL_INVALID_MEM_OBJECT);
   ck_assert_int_eq(cl->clReleaseMemObject(buffer), CL_INVALID_MEM_OBJECT);
-  ck_assert_int_eq(cl->clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof(bytes), &bytes, NULL),
-                   CL_INVALID_MEM_OBJECT);
+  ck_assert(cl->clGetMemObjectInfo(buffer, CL_MEM_SIZE, 0, NULL, NULL) == CL_INVALID_MEM_OBJECT);
 }
 END_TEST
 
@@ -718,6 +715,8 @@ START_TEST(parts_have_parts)
   const cl_image_desc desc = {
       .image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER, .image_width = 1000, .buffer = part};
   cl_mem image = cl->clCreateImage(context, 0, NULL, &desc, NULL, NULL);
+  cl_uint count;
+  ck_assert(!cl->clGetMemObjectInfo(part, CL_MEM_REFERENCE_COUNT, 4, &count, NULL) && count == 1);
   if (_i == 2)
     cl->clEnqueueMapBuffer(queues[0], part, CL_TRUE, CL_MAP_READ, 0, 9, 0, NULL, NULL, &code);
   release(_i ? part : image);
