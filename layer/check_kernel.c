@@ -105,16 +105,19 @@ static cl_int CL_API_CALL release_kernel(cl_kernel handle)
   return clpi_target->clReleaseKernel(handle);
 }
 
-static void set(cl_kernel handle, cl_uint index, clpi_checked *it)
+/* An argument that the driver refuses stays as it was. */
+static cl_int set(cl_kernel handle, cl_uint index, clpi_checked *it, cl_int code)
 {
   kernel *of = clpi_handles_find(&kernels, handle);
-  if (!of || index >= of->count)
-    return;
-  (void)clpi_check_use(&of->setting, it);
+  if (of)
+    (void)clpi_check_use(&of->setting, it);
+  if (code || !of || index >= of->count)
+    return code;
   if (it)
     it->holders++;
   clpi_checked_let_go(of->arguments[index]);
   of->arguments[index] = it;
+  return code;
 }
 
 static cl_int CL_API_CALL set_argument(cl_kernel handle, cl_uint index, size_t bytes,
@@ -123,14 +126,14 @@ static cl_int CL_API_CALL set_argument(cl_kernel handle, cl_uint index, size_t b
   cl_mem mem = NULL;
   if (bytes == sizeof(mem) && value)
     memcpy(&mem, value, sizeof(mem)); /* it may be a number, which need not be aligned */
-  set(handle, index, clpi_checked_find(mem));
-  return clpi_target->clSetKernelArg(handle, index, bytes, value);
+  return set(handle, index, clpi_checked_find(mem),
+             clpi_target->clSetKernelArg(handle, index, bytes, value));
 }
 
 static cl_int CL_API_CALL set_svm_argument(cl_kernel handle, cl_uint index, const void *pointer)
 {
-  set(handle, index, clpi_checked_find_svm(pointer));
-  return clpi_target->clSetKernelArgSVMPointer(handle, index, pointer);
+  return set(handle, index, clpi_checked_find_svm(pointer),
+             clpi_target->clSetKernelArgSVMPointer(handle, index, pointer));
 }
 
 void clpi_check_run(clpi_check_call *call, cl_kernel handle)
