@@ -100,15 +100,9 @@ clpi_attempt clpi_attempt_begin(void)
   return (clpi_attempt){.returned = clpi_blocks_returned, .turns = TURNS};
 }
 
-static bool is_lack(cl_int code)
-{
-  return code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
-         code == CL_OUT_OF_HOST_MEMORY;
-}
-
 bool clpi_attempt_again(clpi_attempt *attempt, cl_int code, clpi_context *context)
 {
-  if (!is_lack(code) || attempt->turns == 0)
+  if (!clpi_layer_is_lack(code) || attempt->turns == 0)
     return false;
   clpi_contexts_trim();
   uint64_t now = clpi_blocks_returned;

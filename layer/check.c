@@ -119,7 +119,7 @@ static bool make_guarded(const clpi_request *wanted, clpi_checked *draft)
 static void make_as_asked(const clpi_request *wanted, cl_int *code, clpi_mem *draft)
 {
   cl_mem made = wanted->make(wanted, code);
-  if (!made && *code == CL_MEM_OBJECT_ALLOCATION_FAILURE) {
+  if (!made && clpi_layer_is_lack(*code)) {
     clpi_checked_evict(0);
     made = wanted->make(wanted, code);
   }

@@ -32,6 +32,13 @@ cl_int clpi_layer_answer_count(size_t count, size_t room, void *to, size_t *size
 /* CL_COMPLETE, more before that or if the driver does not say, or the work's error. */
 cl_int clpi_layer_progress(cl_event event);
 
+/* Whether a call may have failed for want of memory. */
+static inline bool clpi_layer_is_lack(cl_int code)
+{
+  return code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
+         code == CL_OUT_OF_HOST_MEMORY;
+}
+
 /* Notes that the layer is of use to the program, or has output. Any thread. */
 void clpi_layer_is_used(void);
 

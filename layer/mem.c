@@ -52,9 +52,8 @@ cl_int CL_API_CALL clpi_mem_watch(cl_mem handle, void(CL_CALLBACK *notify)(cl_me
 cl_uint clpi_mem_references(const clpi_mem *mem)
 {
   cl_uint count = 1;
-  const size_t unseen = mem->whole ? 0 : mem->references - 1;
   clpi_target->clGetMemObjectInfo(mem->handle, CL_MEM_REFERENCE_COUNT, sizeof(count), &count, NULL);
-  return count + (cl_uint)(unseen - mem->parts - mem->held_parts);
+  return count + (cl_uint)((mem->whole ? 0 : mem->references - 1) - mem->parts - mem->held_parts);
 }
 
 /* Without host memory the whole stays, since nobody sees the part's end. A whole that is a part has

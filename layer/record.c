@@ -218,9 +218,8 @@ static cl_mem create_memory(const clpi_request *wanted, cl_int *code)
 {
   cl_mem made = wanted->make(wanted, code);
   size_t bytes = wanted->bytes;
-  bool is_refused = !made && bytes > 0 &&
-                    (*code == CL_MEM_OBJECT_ALLOCATION_FAILURE || *code == CL_OUT_OF_RESOURCES ||
-                     *code == CL_OUT_OF_HOST_MEMORY || *code == CL_INVALID_BUFFER_SIZE);
+  const bool is_refused =
+      !made && bytes > 0 && (clpi_layer_is_lack(*code) || *code == CL_INVALID_BUFFER_SIZE);
   if (wanted->flags & CL_MEM_USE_HOST_PTR || !(made || is_refused))
     return made;
   if (made && wanted->is_image && wanted->desc->buffer)
