@@ -20,7 +20,7 @@ typedef struct clpi_handles {
   }
 
 /* Returns the value of a handle. NULL: there is none. If another thread removes the handle
- * meanwhile, it returns either. */
+ * meanwhile, it returns either, or the value of a handle that was added then. */
 void *clpi_handles_find(clpi_handles *handles, const void *handle);
 
 /* Adds a handle, which must not be in the map. False: no host memory. */
