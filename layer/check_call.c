@@ -106,7 +106,8 @@ static void write_all(const clpi_check_call *call, const cl_mem *mems, cl_uint c
 
 /* False: one of them was freed before. The program's function that frees them runs in the midst of
  * the queue's work, which cannot be waited for then: so they end here, too. */
-static bool free_svm(const clpi_check_call *call, void *const *pointers, cl_uint count)
+static bool free_svm(const clpi_check_call *call, void *const *pointers, cl_uint count,
+                     bool is_freed)
 {
   for (cl_uint i = 0; pointers && i < count; i++) {
     clpi_checked *it = clpi_checked_find(pointers[i]);
@@ -114,7 +115,8 @@ static bool free_svm(const clpi_check_call *call, void *const *pointers, cl_uint
       clpi_check_tell(CLPI_WRONG_CALL, call->name, "frees once too often", it);
       return false;
     }
-    clpi_checked_forget(it);
+    if (it)
+      clpi_checked_forget(it, is_freed);
   }
   return true;
 }
@@ -136,9 +138,9 @@ void clpi_mem_see_beyond(const clpi_mem *block)
 #define MAPS_SVM(at, flags)     map(&call, clpi_checked_find_svm(at), flags)
 #define UNMAPS_SVM(at)          unmap(&call, clpi_checked_find_svm(at))
 #define WRITES_ALL(mems, count) write_all(&call, mems, count)
-#define FREES_SVM(pointers, count)                                                                 \
+#define FREES_SVM(pointers, count, function)                                                       \
   do                                                                                               \
-    if (!free_svm(&call, pointers, count))                                                         \
+    if (!free_svm(&call, pointers, count, !function))                                              \
       return CL_INVALID_VALUE;                                                                     \
   while (0)
 #define DEPENDS(queue) (void)0

@@ -107,9 +107,7 @@ void clpi_check_add_queue(cl_context of, cl_command_queue handle)
     free(queue);
     return;
   }
-  queue->handle = handle;
-  queue->context = context;
-  queue->references = 1;
+  *queue = (clpi_check_queue){.handle = handle, .context = context, .references = 1};
   context->users++;
   const bool needs_lock = !has_lock;
   if (needs_lock)

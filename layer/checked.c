@@ -154,12 +154,11 @@ static void take_from_program(clpi_checked *it)
     clpi_checked_compare(it, 0);
 }
 
-void clpi_checked_forget(clpi_checked *it)
+void clpi_checked_forget(clpi_checked *it, bool is_freed)
 {
-  if (!it)
-    return;
   take_from_program(it);
-  it->mem.references = 0; /* for kernels that have it */
+  it->mem.references = is_freed ? 0 : 1; /* for kernels that have it */
+  it->mem.block_bytes = it->mem.bytes;
   forget(it, false);
 }
 

@@ -83,8 +83,8 @@ cl_int clpi_checked_drop(clpi_checked *it);
 /* Gives back to the driver what has been held longest, while there is more than this. */
 void clpi_checked_evict(size_t bytes);
 
-/* It is freed behind what is queued now; NULL: nothing is known of it. */
-void clpi_checked_forget(clpi_checked *it);
+/* Behind what is queued now, it is freed, or the program's function may keep it. */
+void clpi_checked_forget(clpi_checked *it, bool is_freed);
 
 /* Compares all there is, before the process ends. */
 void clpi_checked_finish(void);

@@ -117,7 +117,7 @@ void clpi_work_fill(cl_icd_dispatch *functions);
   X(clEnqueueSVMFree,                                                                              \
     (cl_uint pointer_count, void *pointers[],                                                      \
      void(CL_CALLBACK * function)(cl_command_queue, cl_uint, void *[], void *), void *user_data),  \
-    (pointer_count, pointers, function, user_data), FREES_SVM(pointers, pointer_count),            \
+    (pointer_count, pointers, function, user_data), FREES_SVM(pointers, pointer_count, function),  \
     DEPENDS(queue))                                                                                \
   X(clEnqueueSVMMemcpy, (cl_bool blocking, void *to, const void *from, size_t bytes),              \
     (blocking, to, from, bytes), COPIES_SVM(from, to), (void)0)                                    \
