@@ -23,8 +23,6 @@ static clpi_check_call begin_call(const char *name, cl_command_queue handle)
   clpi_check_call call = {.queue = queue, .context = queue ? queue->context : NULL};
   snprintf(call.name, sizeof(call.name), "%s", name);
   running = name;
-  if (!queue)
-    clpi_check_sees_all = false;
   if (queue && queue->references == 0)
     clpi_find(CLPI_WRONG_CALL, (clpi_places){.here = clpi_stack_here()},
               "%s is given a queue that was released", name);
@@ -35,6 +33,8 @@ static cl_int end_call(const clpi_check_call *call, cl_int code)
 {
   if (call->queue)
     call->queue->has_work = true; /* after the call, since others may be waiting for the queue */
+  else if (!code)
+    clpi_check_sees_all = false;
   if (code == CL_MEM_COPY_OVERLAP)
     clpi_find(CLPI_WRONG_CALL, (clpi_places){.here = clpi_stack_here()},
               "%s is given ranges that overlap", call->name);

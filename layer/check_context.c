@@ -96,13 +96,13 @@ void clpi_check_drop_user(clpi_check_context *context)
 void clpi_check_add_queue(cl_context of, cl_command_queue handle)
 {
   clpi_check_context *context = clpi_check_find_context(of);
-  clpi_check_queue *queue = clpi_check_find_queue(handle);
-  if (queue && queue->context) { /* a device has one default queue, however often it is made */
-    queue->references++;
-    return;
-  }
+  clpi_check_queue *queue = NULL;
+  cl_command_queue_properties properties = 0;
   free(clpi_handles_take(&queues, handle)); /* a released queue had the same handle */
-  queue = context ? calloc(1, sizeof(*queue)) : NULL;
+  clpi_target->clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof(properties), &properties,
+                                     NULL);
+  if (context && !(properties & CL_QUEUE_ON_DEVICE)) /* the program gives that one no work */
+    queue = calloc(1, sizeof(*queue));
   if (!queue || !clpi_handles_put(&queues, handle, queue)) {
     free(queue);
     return;
