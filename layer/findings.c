@@ -44,10 +44,11 @@ bool clpi_findings_begin(void)
 
 /* --- one error, whose stacks are texts (clpi_stack_text) --- */
 
-/* 0: it has no line; 1: it is of a Python package, or generated; 2: it is the program's. */
+/* 0: it has no line; 1: it is of a package, a system's header, or generated; 2: the program's. */
 static int quality_of(const char *frame)
 {
-  const bool is_other = *frame == '<' || strstr(frame, "-packages/");
+  const bool is_header = strncmp(frame, "/usr/", 5) == 0 && strstr(frame, "/include/");
+  const bool is_other = is_header || *frame == '<' || strstr(frame, "-packages/");
   return strstr(frame, "+0x") ? 0 : is_other ? 1 : 2;
 }
 
