@@ -143,10 +143,11 @@ static bool await(cl_command_queue queue, _Atomic(int64_t) *vain)
       sched_yield();
     else
       usleep(TURN_US);
-  /* A marker may fail before all work is done. */
+  /* A marker may fail before all work is done. PoCL 3.1 aborts if one fails that was released. */
   bool has_ended = clpi_layer_progress(end) == CL_COMPLETE;
-  clpi_target->clReleaseEvent(end);
-  if (!has_ended)
+  if (has_ended)
+    clpi_target->clReleaseEvent(end);
+  else
     *vain = now_ms();
   return has_ended;
 }
