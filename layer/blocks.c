@@ -164,7 +164,7 @@ void clpi_blocks_trim(clpi_context *context)
     continue;
 }
 
-void clpi_mem_see_beyond(const clpi_mem *block)
+void clpi_mem_see_beyond(const clpi_mem *memory)
 {
-  (void)block;
+  (void)memory;
 }

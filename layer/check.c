@@ -142,6 +142,9 @@ static cl_mem create_memory(const clpi_request *wanted, cl_int *code)
                                : "a buffer",
       .is_svm = wanted->is_svm,
       .was_written = wanted->is_svm || wanted->host};
+  const clpi_check_call call = {.name = "clCreateImage", .context = made.context};
+  if (wanted->is_image && wanted->desc)
+    (void)clpi_check_use(&call, clpi_checked_find(wanted->desc->buffer));
   if (!made.context || !make_guarded(wanted, &made))
     make_as_asked(wanted, code, &made.mem);
   if (made.context && made.mem.handle)

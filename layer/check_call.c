@@ -93,19 +93,15 @@ static void map(clpi_check_call *call, clpi_checked *it, cl_map_flags flags)
   call->mapped = it;
 }
 
-static void unmap(clpi_check_call *call, clpi_checked *it)
-{
-  call->unmapped = clpi_check_use(call, it);
-}
-
-static void write_all(const clpi_check_call *call, const cl_mem *mems, cl_uint count)
+static void use_all(const clpi_check_call *call, const cl_mem *mems, cl_uint count, bool writes)
 {
   for (cl_uint i = 0; mems && i < count; i++)
-    clpi_check_write(call, clpi_checked_find(mems[i]));
+    if (clpi_check_use(call, clpi_checked_find(mems[i])) && writes)
+      clpi_checked_root(clpi_checked_find(mems[i]))->was_written = true;
 }
 
-/* False: one of them was freed before. The program's function that frees them runs in the midst of
- * the queue's work, which cannot be waited for then: so they end here, too. */
+/* False: one was freed before, and the driver is to refuse. The program's function that frees them
+ * runs in the midst of the queue's work, which cannot be waited for then: so they end here, too. */
 static bool free_svm(const clpi_check_call *call, void *const *pointers, cl_uint count,
                      bool is_freed)
 {
@@ -122,28 +118,25 @@ static bool free_svm(const clpi_check_call *call, void *const *pointers, cl_uint
 }
 
 /* The driver knows the zone as a part of the buffer. */
-void clpi_mem_see_beyond(const clpi_mem *block)
+void clpi_mem_see_beyond(const clpi_mem *memory)
 {
-  const clpi_checked *it = (const clpi_checked *)block;
+  const clpi_checked *it = (const clpi_checked *)memory;
   clpi_check_tell(CLPI_WRONG_CALL, running, "is given a range that ends behind", it);
 }
 
-#define READS(mem)              read_from(&call, clpi_checked_find(mem))
-#define WRITES(mem)             clpi_check_write(&call, clpi_checked_find(mem))
-#define COPIES(from, to)        copy(&call, clpi_checked_find(from), clpi_checked_find(to))
-#define UNMAPS(mem)             unmap(&call, clpi_checked_find(mem))
-#define RUNS(kernel)            clpi_check_run(&call, kernel)
-#define COPIES_SVM(from, to)    copy(&call, clpi_checked_find_svm(from), clpi_checked_find_svm(to))
-#define WRITES_SVM(to)          clpi_check_write(&call, clpi_checked_find_svm(to))
-#define MAPS_SVM(at, flags)     map(&call, clpi_checked_find_svm(at), flags)
-#define UNMAPS_SVM(at)          unmap(&call, clpi_checked_find_svm(at))
-#define WRITES_ALL(mems, count) write_all(&call, mems, count)
-#define FREES_SVM(pointers, count, function)                                                       \
-  do                                                                                               \
-    if (!free_svm(&call, pointers, count, !function))                                              \
-      return CL_INVALID_VALUE;                                                                     \
-  while (0)
-#define DEPENDS(queue) (void)0
+#define READS(mem)            read_from(&call, clpi_checked_find(mem))
+#define WRITES(mem)           clpi_check_write(&call, clpi_checked_find(mem))
+#define COPIES(from, to)      copy(&call, clpi_checked_find(from), clpi_checked_find(to))
+#define UNMAPS(mem)           call.unmapped = clpi_check_use(&call, clpi_checked_find(mem))
+#define RUNS(kernel)          clpi_check_run(&call, kernel)
+#define COPIES_SVM(from, to)  copy(&call, clpi_checked_at(from, bytes), clpi_checked_at(to, bytes))
+#define WRITES_SVM(to)        clpi_check_write(&call, clpi_checked_at(to, bytes))
+#define MAPS_SVM(at, flags)   map(&call, clpi_checked_at(at, bytes), flags)
+#define UNMAPS_SVM(at)        call.unmapped = clpi_check_use(&call, clpi_checked_at(at, 0))
+#define USES_ALL(mems, n)     use_all(&call, mems, n, false)
+#define WRITES_ALL(mems, n)   use_all(&call, mems, n, true)
+#define FREES_SVM(svm, n, by) pointer_count *= free_svm(&call, svm, n, !(by))
+#define DEPENDS(queue)        (void)0
 
 #define DEFINE(name, parameters, arguments, uses, move)                                            \
   static cl_int CL_API_CALL seen_##name CLPI_PARAMETERS parameters                                 \
@@ -174,10 +167,8 @@ CLPI_MAPS(DEFINE)
 
 void clpi_work_fill(cl_icd_dispatch *functions)
 {
-#define SET(name, parameters, arguments, uses, move) functions->name = seen_##name;
+#define SET(name, ...) functions->name = seen_##name;
   CLPI_WORK(SET)
-#undef SET
-#define SET(name, mem, parameters, arguments, move) functions->name = seen_##name;
   CLPI_MAPS(SET)
 #undef SET
 }

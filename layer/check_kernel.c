@@ -132,7 +132,7 @@ static cl_int CL_API_CALL set_argument(cl_kernel handle, cl_uint index, size_t b
 
 static cl_int CL_API_CALL set_svm_argument(cl_kernel handle, cl_uint index, const void *pointer)
 {
-  return set(handle, index, clpi_checked_find_svm(pointer),
+  return set(handle, index, clpi_checked_at(pointer, 0),
              clpi_target->clSetKernelArgSVMPointer(handle, index, pointer));
 }
 

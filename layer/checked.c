@@ -2,6 +2,7 @@
 #include "checked.h"
 
 #include "dispatch.h"
+#include "exact.h"
 #include "references.h"
 
 #include <inttypes.h>
@@ -20,16 +21,18 @@ static clpi_list live = {&live, &live};                  /* what the program has
 static clpi_list held = {&held, &held};                  /* the quarantine; the first goes first */
 static size_t held_bytes;
 
-clpi_checked *clpi_checked_find_svm(const void *pointer)
+clpi_checked *clpi_checked_at(const void *pointer, size_t bytes)
 {
+  clpi_list *const lists[] = {&live, &held};
   clpi_checked *found = clpi_checked_find((cl_mem)pointer);
-  if (found || !pointer)
-    return found;
   pthread_mutex_lock(&lock);
-  clpi_list_each (clpi_checked, it, &live, link)
-    if (it->is_svm && (uintptr_t)pointer - (uintptr_t)it->mem.handle < it->mem.bytes)
-      found = it;
+  for (size_t i = 0; pointer && !found && i < sizeof(lists) / sizeof(*lists); i++)
+    clpi_list_each (clpi_checked, it, lists[i], link)
+      if (it->is_svm && (uintptr_t)pointer - (uintptr_t)it->mem.handle < it->mem.bytes)
+        found = it;
   pthread_mutex_unlock(&lock);
+  if (found && bytes > found->mem.bytes - ((uintptr_t)pointer - (uintptr_t)found->mem.handle))
+    clpi_mem_see_beyond(&found->mem);
   return found;
 }
 

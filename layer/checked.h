@@ -49,8 +49,8 @@ static inline clpi_checked *clpi_checked_find(cl_mem handle)
   return (clpi_checked *)clpi_mem_find(handle);
 }
 
-/* Shared virtual memory that the pointer points into; NULL: none is known. */
-clpi_checked *clpi_checked_find_svm(const void *pointer);
+/* Shared virtual memory at a pointer; NULL: none is known. Tells if so many bytes end behind it. */
+clpi_checked *clpi_checked_at(const void *pointer, size_t bytes);
 
 /* What it is part of, or itself. */
 static inline clpi_checked *clpi_checked_root(clpi_checked *it)

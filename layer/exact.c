@@ -107,14 +107,14 @@ cl_int CL_API_CALL clpi_exact_info(cl_mem handle, cl_mem_info what, size_t room,
 
 size_t clpi_mem_shift(cl_mem handle, size_t end)
 {
-  const clpi_mem *mem = clpi_mem_find(handle);
-  for (; mem && mem->whole; mem = mem->whole)
-    end += mem->origin;
-  if (!mem || end <= mem->bytes)
+  const clpi_mem *passed = NULL;
+  for (const clpi_mem *mem = clpi_mem_find(handle); mem; end += mem->origin, mem = mem->whole)
+    if (mem->bytes && end > mem->bytes)
+      passed = mem;
+  if (!passed)
     return 0;
-  const size_t block = mem->block_bytes;
-  clpi_mem_see_beyond(mem);
-  return end <= block ? block - mem->bytes : 0;
+  clpi_mem_see_beyond(passed);
+  return passed->whole || end > passed->block_bytes ? 0 : passed->block_bytes - passed->bytes;
 }
 
 size_t clpi_box_shift(cl_mem buffer, const size_t *origin, const size_t *region, size_t row_pitch,

@@ -29,8 +29,8 @@ cl_int CL_API_CALL clpi_exact_info(cl_mem handle, cl_mem_info what, size_t room,
  * buffer, or is beyond the block already. */
 size_t clpi_mem_shift(cl_mem handle, size_t end);
 
-/* Such a range has been found. Each layer has this. */
-void clpi_mem_see_beyond(const clpi_mem *block);
+/* A range that ends behind this has been found. Each layer has this. */
+void clpi_mem_see_beyond(const clpi_mem *memory);
 
 /* How far a box of bytes must move, as clEnqueueReadBufferRect has it. */
 size_t clpi_box_shift(cl_mem buffer, const size_t *origin, const size_t *region, size_t row_pitch,

@@ -21,8 +21,8 @@ typedef struct clpi_mem {
   atomic_size_t held_parts; /* that the program has released, but the driver has yet */
   atomic_bool was_mapped;   /* since it was handed out; parts have it, too */
   atomic_bool is_watched;   /* the driver has destructor callbacks for it, or a mapped part */
+  size_t bytes;             /* as requested; an image's own; 0: of a part that is not checked */
   /* Only of blocks: */
-  size_t bytes;       /* as requested; an image's own */
   size_t block_bytes; /* what the driver knows */
   /* Flags that the driver has in addition to the program's, and flags that it lacks. */
   cl_mem_flags added_flags, missing_flags;

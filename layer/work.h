@@ -20,33 +20,38 @@ void clpi_work_fill(cl_icd_dispatch *functions);
   (origin = clpi_box_move(origin, clpi_box_shift(buffer, origin, region, row_pitch, slice_pitch),  \
                           (size_t[3]){0}))
 
+/* Calls that differ in their names, and in what they do with memory. */
+#define CLPI_BYTES(X, name, type, USES)                                                            \
+  X(name, (cl_mem buffer, cl_bool blocking, size_t offset, size_t bytes, type * host),             \
+    (buffer, blocking, offset, bytes, host), USES(buffer),                                         \
+    offset += clpi_mem_shift(buffer, offset + bytes))
+#define CLPI_BOX(X, name, type, USES)                                                              \
+  X(name,                                                                                          \
+    (cl_mem buffer, cl_bool blocking, const size_t *origin, const size_t *host_origin,             \
+     const size_t *region, size_t row_pitch, size_t slice_pitch, size_t host_row_pitch,            \
+     size_t host_slice_pitch, type *host),                                                         \
+    (buffer, blocking, origin, host_origin, region, row_pitch, slice_pitch, host_row_pitch,        \
+     host_slice_pitch, host),                                                                      \
+    USES(buffer), CLPI_MOVE_BOX(buffer, origin))
+#define CLPI_PIXELS(X, name, type, USES)                                                           \
+  X(name,                                                                                          \
+    (cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region, size_t row_pitch, \
+     size_t slice_pitch, type *host),                                                              \
+    (image, blocking, origin, region, row_pitch, slice_pitch, host), USES(image),                  \
+    CLPI_MOVE_LINE(image, origin))
+#define CLPI_SHARED(X, name)                                                                       \
+  X(name, (cl_uint mem_count, const cl_mem *mems), (mem_count, mems), USES_ALL(mems, mem_count),   \
+    (void)0)
+
 /* The one list: name, parameters, arguments, what the call does with memory, and how its ranges
  * move. All have a queue in front of the parameters, and events behind them. A layer that wants to
  * know what a call does defines the names in capitals; all define DEPENDS, for work that runs the
  * program's own functions, which may wait for anything. */
 #define CLPI_WORK(X)                                                                               \
-  X(clEnqueueReadBuffer,                                                                           \
-    (cl_mem buffer, cl_bool blocking, size_t offset, size_t bytes, void *host),                    \
-    (buffer, blocking, offset, bytes, host), READS(buffer),                                        \
-    offset += clpi_mem_shift(buffer, offset + bytes))                                              \
-  X(clEnqueueReadBufferRect,                                                                       \
-    (cl_mem buffer, cl_bool blocking, const size_t *origin, const size_t *host_origin,             \
-     const size_t *region, size_t row_pitch, size_t slice_pitch, size_t host_row_pitch,            \
-     size_t host_slice_pitch, void *host),                                                         \
-    (buffer, blocking, origin, host_origin, region, row_pitch, slice_pitch, host_row_pitch,        \
-     host_slice_pitch, host),                                                                      \
-    READS(buffer), CLPI_MOVE_BOX(buffer, origin))                                                  \
-  X(clEnqueueWriteBuffer,                                                                          \
-    (cl_mem buffer, cl_bool blocking, size_t offset, size_t bytes, const void *host),              \
-    (buffer, blocking, offset, bytes, host), WRITES(buffer),                                       \
-    offset += clpi_mem_shift(buffer, offset + bytes))                                              \
-  X(clEnqueueWriteBufferRect,                                                                      \
-    (cl_mem buffer, cl_bool blocking, const size_t *origin, const size_t *host_origin,             \
-     const size_t *region, size_t row_pitch, size_t slice_pitch, size_t host_row_pitch,            \
-     size_t host_slice_pitch, const void *host),                                                   \
-    (buffer, blocking, origin, host_origin, region, row_pitch, slice_pitch, host_row_pitch,        \
-     host_slice_pitch, host),                                                                      \
-    WRITES(buffer), CLPI_MOVE_BOX(buffer, origin))                                                 \
+  CLPI_BYTES(X, clEnqueueReadBuffer, void, READS)                                                  \
+  CLPI_BOX(X, clEnqueueReadBufferRect, void, READS)                                                \
+  CLPI_BYTES(X, clEnqueueWriteBuffer, const void, WRITES)                                          \
+  CLPI_BOX(X, clEnqueueWriteBufferRect, const void, WRITES)                                        \
   X(clEnqueueFillBuffer,                                                                           \
     (cl_mem buffer, const void *pattern, size_t pattern_size, size_t offset, size_t bytes),        \
     (buffer, pattern, pattern_size, offset, bytes), WRITES(buffer),                                \
@@ -69,16 +74,8 @@ void clpi_work_fill(cl_icd_dispatch *functions);
         clpi_box_shift(target, target_origin, region, target_row_pitch, target_slice_pitch);       \
     source_origin = clpi_box_move(source_origin, shift, (size_t[3]){0});                           \
     target_origin = clpi_box_move(target_origin, shift, (size_t[3]){0}))                           \
-  X(clEnqueueReadImage,                                                                            \
-    (cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region, size_t row_pitch, \
-     size_t slice_pitch, void *host),                                                              \
-    (image, blocking, origin, region, row_pitch, slice_pitch, host), READS(image),                 \
-    CLPI_MOVE_LINE(image, origin))                                                                 \
-  X(clEnqueueWriteImage,                                                                           \
-    (cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region, size_t row_pitch, \
-     size_t slice_pitch, const void *host),                                                        \
-    (image, blocking, origin, region, row_pitch, slice_pitch, host), WRITES(image),                \
-    CLPI_MOVE_LINE(image, origin))                                                                 \
+  CLPI_PIXELS(X, clEnqueueReadImage, void, READS)                                                  \
+  CLPI_PIXELS(X, clEnqueueWriteImage, const void, WRITES)                                          \
   X(clEnqueueFillImage,                                                                            \
     (cl_mem image, const void *fill_color, const size_t origin[3], const size_t region[3]),        \
     (image, fill_color, origin, region), WRITES(image), CLPI_MOVE_LINE(image, origin))             \
@@ -103,7 +100,7 @@ void clpi_work_fill(cl_icd_dispatch *functions);
   X(clEnqueueUnmapMemObject, (cl_mem mem, void *host), (mem, host), UNMAPS(mem), (void)0)          \
   X(clEnqueueMigrateMemObjects,                                                                    \
     (cl_uint mem_count, const cl_mem *mems, cl_mem_migration_flags flags),                         \
-    (mem_count, mems, flags), (void)0, (void)0)                                                    \
+    (mem_count, mems, flags), USES_ALL(mems, mem_count), (void)0)                                  \
   X(clEnqueueNDRangeKernel,                                                                        \
     (cl_kernel kernel, cl_uint dimensions, const size_t *offset, const size_t *global,             \
      const size_t *local),                                                                         \
@@ -126,14 +123,10 @@ void clpi_work_fill(cl_icd_dispatch *functions);
   X(clEnqueueSVMMap, (cl_bool blocking, cl_map_flags flags, void *at, size_t bytes),               \
     (blocking, flags, at, bytes), MAPS_SVM(at, flags), (void)0)                                    \
   X(clEnqueueSVMUnmap, (void *at), (at), UNMAPS_SVM(at), (void)0)                                  \
-  X(clEnqueueAcquireGLObjects, (cl_uint mem_count, const cl_mem *mems), (mem_count, mems),         \
-    (void)0, (void)0)                                                                              \
-  X(clEnqueueReleaseGLObjects, (cl_uint mem_count, const cl_mem *mems), (mem_count, mems),         \
-    (void)0, (void)0)                                                                              \
-  X(clEnqueueAcquireEGLObjectsKHR, (cl_uint mem_count, const cl_mem *mems), (mem_count, mems),     \
-    (void)0, (void)0)                                                                              \
-  X(clEnqueueReleaseEGLObjectsKHR, (cl_uint mem_count, const cl_mem *mems), (mem_count, mems),     \
-    (void)0, (void)0)                                                                              \
+  CLPI_SHARED(X, clEnqueueAcquireGLObjects)                                                        \
+  CLPI_SHARED(X, clEnqueueReleaseGLObjects)                                                        \
+  CLPI_SHARED(X, clEnqueueAcquireEGLObjectsKHR)                                                    \
+  CLPI_SHARED(X, clEnqueueReleaseEGLObjectsKHR)                                                    \
   X(clEnqueueSVMMigrateMem,                                                                        \
     (cl_uint pointer_count, const void **pointers, const size_t *sizes,                            \
      cl_mem_migration_flags flags),                                                                \
