@@ -48,7 +48,8 @@ static void end(kernel *it)
   free(it);
 }
 
-static void add(cl_kernel handle)
+/* A clone has the arguments of another kernel. */
+static void add(cl_kernel handle, const kernel *original)
 {
   cl_uint count = 0;
   cl_context context = NULL;
@@ -64,6 +65,9 @@ static void add(cl_kernel handle)
   made->name = keep_name(name);
   made->setting.context = clpi_check_find_context(context);
   snprintf(made->setting.name, sizeof(made->setting.name), "an argument of kernel `%s`", name);
+  for (cl_uint i = 0; original && i < count; i++)
+    if ((made->arguments[i] = original->arguments[i]))
+      made->arguments[i]->holders++;
   end(clpi_handles_take(&kernels, handle));
   if (!clpi_handles_put(&kernels, handle, made))
     end(made);
@@ -73,7 +77,15 @@ static cl_kernel CL_API_CALL create_kernel(cl_program program, const char *name,
 {
   cl_kernel made = clpi_target->clCreateKernel(program, name, code);
   if (made)
-    add(made);
+    add(made, NULL);
+  return made;
+}
+
+static cl_kernel CL_API_CALL clone_kernel(cl_kernel original, cl_int *code)
+{
+  cl_kernel made = clpi_target->clCloneKernel(original, code);
+  if (made)
+    add(made, clpi_handles_find(&kernels, original));
   return made;
 }
 
@@ -83,7 +95,7 @@ static cl_int CL_API_CALL create_kernels(cl_program program, cl_uint room, cl_ke
   cl_uint count = 0;
   cl_int code = clpi_target->clCreateKernelsInProgram(program, room, made, &count);
   for (cl_uint i = 0; !code && made && i < count; i++)
-    add(made[i]);
+    add(made[i], NULL);
   if (count_ret)
     *count_ret = count;
   return code;
@@ -177,6 +189,7 @@ void clpi_check_fill_kernels(cl_icd_dispatch *functions)
 {
   functions->clCreateKernel = create_kernel;
   functions->clCreateKernelsInProgram = create_kernels;
+  functions->clCloneKernel = clone_kernel;
   functions->clRetainKernel = retain_kernel;
   functions->clReleaseKernel = release_kernel;
   functions->clSetKernelArg = set_argument;
