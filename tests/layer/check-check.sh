@@ -38,7 +38,7 @@ make_of wrong.txt wröng.c 'void ' '(void)'
 # shellcheck disable=SC2016,SC2086 # for the shell that is run; a list of words
 if ! grep -q '^#define HAVE_LIBDW 1' "$builddir/config.h"; then
   echo 'not tried: C, whose lines are not known without libdw'
-elif $CC ${CLP_SANITIZER_FLAGS-} -I"$top_srcdir/tests" -DCL_TARGET_OPENCL_VERSION=200 -g -O0 \
+elif $CC ${CLP_SANITIZER_FLAGS-} -I"$top_srcdir/tests" -DCL_TARGET_OPENCL_VERSION=210 -g -O0 \
   -rdynamic -w -o wrong wröng.c -lOpenCL -ldl 2>err; then
   finds_each ./wrong
   # Errors are left out, and exit codes are set, as the options say.
