@@ -144,7 +144,7 @@ static cl_mem create_memory(const clpi_request *wanted, cl_int *code)
       .was_written = wanted->is_svm || wanted->host};
   const clpi_check_call call = {.name = "clCreateImage", .context = made.context};
   if (wanted->is_image && wanted->desc)
-    (void)clpi_check_use(&call, clpi_checked_find(wanted->desc->buffer));
+    (void)clpi_check_use(&call, clpi_checked_find(wanted->desc->buffer), false);
   if (!made.context || !make_guarded(wanted, &made))
     make_as_asked(wanted, code, &made.mem);
   if (made.context && made.mem.handle)
@@ -157,7 +157,7 @@ static cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags,
                                             cl_int *code)
 {
   static const clpi_check_call call = {.name = "clCreateSubBuffer"};
-  const clpi_checked *whole = clpi_check_use(&call, clpi_checked_find(buffer));
+  const clpi_checked *whole = clpi_check_use(&call, clpi_checked_find(buffer), false);
   const cl_buffer_region *at = region;
   cl_mem part = clpi_exact_sub_buffer(buffer, flags, type, region, code);
   if (part && whole)
@@ -171,7 +171,7 @@ static cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags,
 static cl_int CL_API_CALL retain_mem(cl_mem handle)
 {
   static const clpi_check_call call = {.name = "clRetainMemObject"};
-  clpi_checked *it = clpi_check_use(&call, clpi_checked_find(handle));
+  clpi_checked *it = clpi_check_use(&call, clpi_checked_find(handle), false);
   return it ? clpi_mem_retain(&it->mem) : clpi_target->clRetainMemObject(handle);
 }
 

@@ -48,7 +48,7 @@ static cl_int end_call(const clpi_check_call *call, cl_int code)
   return code;
 }
 
-clpi_checked *clpi_check_use(const clpi_check_call *call, clpi_checked *it)
+clpi_checked *clpi_check_use(const clpi_check_call *call, clpi_checked *it, bool writes)
 {
   if (it && it->mem.references == 0) {
     clpi_check_tell(CLPI_AFTER_RELEASE, call->name, "uses after its release", it);
@@ -56,13 +56,9 @@ clpi_checked *clpi_check_use(const clpi_check_call *call, clpi_checked *it)
   } else if (it && call->context && call->context != it->context) {
     clpi_check_tell(CLPI_WRONG_CALL, call->name, "uses in another context", it);
   }
-  return it;
-}
-
-void clpi_check_write(const clpi_check_call *call, clpi_checked *it)
-{
-  if (clpi_check_use(call, it))
+  if (it && writes)
     clpi_checked_root(it)->was_written = true;
+  return it;
 }
 
 static bool is_unwritten(clpi_checked *it)
@@ -72,22 +68,20 @@ static bool is_unwritten(clpi_checked *it)
 
 static void read_from(const clpi_check_call *call, clpi_checked *it)
 {
-  if (is_unwritten(clpi_check_use(call, it)))
+  if (is_unwritten(clpi_check_use(call, it, false)))
     clpi_check_tell(CLPI_UNWRITTEN, call->name, "reads what nothing has written:", it);
 }
 
 static void copy(const clpi_check_call *call, clpi_checked *from, clpi_checked *to)
 {
-  if (is_unwritten(clpi_check_use(call, from)))
-    (void)clpi_check_use(call, to);
-  else
-    clpi_check_write(call, to);
+  const bool writes = !is_unwritten(clpi_check_use(call, from, false));
+  (void)clpi_check_use(call, to, writes);
 }
 
 static void map(clpi_check_call *call, clpi_checked *it, cl_map_flags flags)
 {
   if (flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION))
-    clpi_check_write(call, it);
+    (void)clpi_check_use(call, it, true);
   else
     read_from(call, it);
   call->mapped = it;
@@ -96,8 +90,7 @@ static void map(clpi_check_call *call, clpi_checked *it, cl_map_flags flags)
 static void use_all(const clpi_check_call *call, const cl_mem *mems, cl_uint count, bool writes)
 {
   for (cl_uint i = 0; mems && i < count; i++)
-    if (clpi_check_use(call, clpi_checked_find(mems[i])) && writes)
-      clpi_checked_root(clpi_checked_find(mems[i]))->was_written = true;
+    (void)clpi_check_use(call, clpi_checked_find(mems[i]), writes);
 }
 
 /* False: one was freed before, and the driver is to refuse. The program's function that frees them
@@ -125,14 +118,14 @@ void clpi_mem_see_beyond(const clpi_mem *memory)
 }
 
 #define READS(mem)            read_from(&call, clpi_checked_find(mem))
-#define WRITES(mem)           clpi_check_write(&call, clpi_checked_find(mem))
+#define WRITES(mem)           (void)clpi_check_use(&call, clpi_checked_find(mem), true)
 #define COPIES(from, to)      copy(&call, clpi_checked_find(from), clpi_checked_find(to))
-#define UNMAPS(mem)           call.unmapped = clpi_check_use(&call, clpi_checked_find(mem))
+#define UNMAPS(mem)           call.unmapped = clpi_check_use(&call, clpi_checked_find(mem), false)
 #define RUNS(kernel)          clpi_check_run(&call, kernel)
 #define COPIES_SVM(from, to)  copy(&call, clpi_checked_at(from, bytes), clpi_checked_at(to, bytes))
-#define WRITES_SVM(to)        clpi_check_write(&call, clpi_checked_at(to, bytes))
+#define WRITES_SVM(to)        (void)clpi_check_use(&call, clpi_checked_at(to, bytes), true)
 #define MAPS_SVM(at, flags)   map(&call, clpi_checked_at(at, bytes), flags)
-#define UNMAPS_SVM(at)        call.unmapped = clpi_check_use(&call, clpi_checked_at(at, 0))
+#define UNMAPS_SVM(at)        call.unmapped = clpi_check_use(&call, clpi_checked_at(at, 0), false)
 #define USES_ALL(mems, n)     use_all(&call, mems, n, false)
 #define WRITES_ALL(mems, n)   use_all(&call, mems, n, true)
 #define FREES_SVM(svm, n, by) pointer_count *= free_svm(&call, svm, n, !(by))

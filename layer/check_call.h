@@ -17,10 +17,9 @@ typedef struct clpi_check_call {
 void clpi_check_tell(clpi_finding_kind kind, const char *name, const char *does,
                      const clpi_checked *it);
 
-/* The call uses memory, or nothing that is known: tells if that has been released, or is of another
- * context. Returns the memory. */
-clpi_checked *clpi_check_use(const clpi_check_call *call, clpi_checked *it);
-void clpi_check_write(const clpi_check_call *call, clpi_checked *it);
+/* The call uses memory, which it may write, or nothing that is known: tells if that has been
+ * released, or is of another context. Returns the memory. */
+clpi_checked *clpi_check_use(const clpi_check_call *call, clpi_checked *it, bool writes);
 
 /* The call enqueues a kernel, and has done so. */
 void clpi_check_run(clpi_check_call *call, cl_kernel kernel);

@@ -122,7 +122,7 @@ static cl_int set(cl_kernel handle, cl_uint index, clpi_checked *it, cl_int code
 {
   kernel *of = clpi_handles_find(&kernels, handle);
   if (of)
-    (void)clpi_check_use(&of->setting, it);
+    (void)clpi_check_use(&of->setting, it, false);
   if (code || !of || index >= of->count)
     return code;
   if (it)
@@ -161,7 +161,7 @@ void clpi_check_run(clpi_check_call *call, cl_kernel handle)
   snprintf(call->name, sizeof(call->name), "kernel `%s`, enqueue %" PRIu64 ",", of->name, number);
   for (cl_uint i = 0; i < of->count; i++) {
     clpi_checked *it = of->arguments[i];
-    clpi_check_write(call, it);
+    (void)clpi_check_use(call, it, true);
     if (!it)
       continue;
     it = clpi_checked_root(it);
