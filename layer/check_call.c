@@ -74,8 +74,7 @@ static void read_from(const clpi_check_call *call, clpi_checked *it)
 
 static void copy(const clpi_check_call *call, clpi_checked *from, clpi_checked *to)
 {
-  const bool writes = !is_unwritten(clpi_check_use(call, from, false));
-  (void)clpi_check_use(call, to, writes);
+  (void)clpi_check_use(call, to, !is_unwritten(clpi_check_use(call, from, false)));
 }
 
 static void map(clpi_check_call *call, clpi_checked *it, cl_map_flags flags)

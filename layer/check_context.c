@@ -128,6 +128,13 @@ static int64_t now_ms(void)
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+/* PoCL 3.1 aborts if a marker fails that was released before, and does not call this. */
+static void CL_CALLBACK release_reached(cl_event end, cl_int code, void *data)
+{
+  (void)code, (void)data;
+  clpi_target->clReleaseEvent(end);
+}
+
 /* The work may wait for the program. So after a wait in vain, whose end is `*vain`, waits are
  * short; they may be longer as time passes. */
 static bool await(cl_command_queue queue, _Atomic(int64_t) *vain)
@@ -143,12 +150,11 @@ static bool await(cl_command_queue queue, _Atomic(int64_t) *vain)
       sched_yield();
     else
       usleep(TURN_US);
-  /* A marker may fail before all work is done. PoCL 3.1 aborts if one fails that was released. */
-  bool has_ended = clpi_layer_progress(end) == CL_COMPLETE;
-  if (has_ended)
-    clpi_target->clReleaseEvent(end);
-  else
+  bool has_ended = clpi_layer_progress(end) == CL_COMPLETE; /* it may fail before all work ends */
+  if (!has_ended)
     *vain = now_ms();
+  if (has_ended || clpi_target->clSetEventCallback(end, CL_COMPLETE, release_reached, NULL))
+    clpi_target->clReleaseEvent(end);
   return has_ended;
 }
 

@@ -160,8 +160,7 @@ void clpi_check_run(clpi_check_call *call, cl_kernel handle)
   clpi_check_latest_kernel = of->name;
   snprintf(call->name, sizeof(call->name), "kernel `%s`, enqueue %" PRIu64 ",", of->name, number);
   for (cl_uint i = 0; i < of->count; i++) {
-    clpi_checked *it = of->arguments[i];
-    (void)clpi_check_use(call, it, true);
+    clpi_checked *it = clpi_check_use(call, of->arguments[i], true);
     if (!it)
       continue;
     it = clpi_checked_root(it);
