@@ -74,7 +74,8 @@ static void read_from(const clpi_check_call *call, clpi_checked *it)
 
 static void copy(const clpi_check_call *call, clpi_checked *from, clpi_checked *to)
 {
-  (void)clpi_check_use(call, to, !is_unwritten(clpi_check_use(call, from, false)));
+  const bool writes = !is_unwritten(clpi_check_use(call, from, false));
+  (void)clpi_check_use(call, to, writes);
 }
 
 static void map(clpi_check_call *call, clpi_checked *it, cl_map_flags flags)
@@ -92,21 +93,21 @@ static void use_all(const clpi_check_call *call, const cl_mem *mems, cl_uint cou
     (void)clpi_check_use(call, clpi_checked_find(mems[i]), writes);
 }
 
-/* False: one was freed before, and the driver is to refuse. The program's function that frees them
- * runs in the midst of the queue's work, which cannot be waited for then: so they end here, too. */
-static bool free_svm(const clpi_check_call *call, void *const *pointers, cl_uint count,
-                     bool is_freed)
+/* Returns how many the driver is to free: 0 if one was freed before. Those that the program's
+ * function is to free end here, too: it runs in the midst of the queue's work, and cannot wait. */
+static cl_uint free_svm(const clpi_check_call *call, void *const *pointers, cl_uint count,
+                        bool is_freed)
 {
   for (cl_uint i = 0; pointers && i < count; i++) {
     clpi_checked *it = clpi_checked_find(pointers[i]);
     if (it && it->mem.references == 0) {
       clpi_check_tell(CLPI_WRONG_CALL, call->name, "frees once too often", it);
-      return false;
+      return 0;
     }
     if (it)
       clpi_checked_forget(it, is_freed);
   }
-  return true;
+  return count;
 }
 
 /* The driver knows the zone as a part of the buffer. */
@@ -127,7 +128,7 @@ void clpi_mem_see_beyond(const clpi_mem *memory)
 #define UNMAPS_SVM(at)        call.unmapped = clpi_check_use(&call, clpi_checked_at(at, 0), false)
 #define USES_ALL(mems, n)     use_all(&call, mems, n, false)
 #define WRITES_ALL(mems, n)   use_all(&call, mems, n, true)
-#define FREES_SVM(svm, n, by) pointer_count *= free_svm(&call, svm, n, !(by))
+#define FREES_SVM(svm, n, by) pointer_count = free_svm(&call, svm, n, !(by))
 #define DEPENDS(queue)        (void)0
 
 #define DEFINE(name, parameters, arguments, uses, move)                                            \

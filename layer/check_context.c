@@ -97,11 +97,10 @@ void clpi_check_add_queue(cl_context of, cl_command_queue handle)
 {
   clpi_check_context *context = clpi_check_find_context(of);
   clpi_check_queue *queue = NULL;
-  cl_command_queue_properties properties = 0;
+  cl_command_queue_properties flags = 0;
   free(clpi_handles_take(&queues, handle)); /* a released queue had the same handle */
-  clpi_target->clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof(properties), &properties,
-                                     NULL);
-  if (context && !(properties & CL_QUEUE_ON_DEVICE)) /* the program gives that one no work */
+  clpi_target->clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof(flags), &flags, NULL);
+  if (context && !(flags & CL_QUEUE_ON_DEVICE)) /* the program gives that one no work */
     queue = calloc(1, sizeof(*queue));
   if (!queue || !clpi_handles_put(&queues, handle, queue)) {
     free(queue);
@@ -109,11 +108,10 @@ void clpi_check_add_queue(cl_context of, cl_command_queue handle)
   }
   *queue = (clpi_check_queue){.handle = handle, .context = context, .references = 1};
   context->users++;
-  const bool needs_lock = !has_lock;
-  if (needs_lock)
+  if (!has_lock)
     pthread_mutex_lock(&context->lock);
   clpi_list_push_back(&context->queues, &queue->link);
-  if (needs_lock)
+  if (!has_lock)
     pthread_mutex_unlock(&context->lock);
 }
 

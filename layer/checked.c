@@ -25,12 +25,14 @@ clpi_checked *clpi_checked_at(const void *pointer, size_t bytes)
 {
   clpi_list *const lists[] = {&live, &held};
   clpi_checked *found = clpi_checked_find((cl_mem)pointer);
-  pthread_mutex_lock(&lock);
-  for (size_t i = 0; pointer && !found && i < sizeof(lists) / sizeof(*lists); i++)
-    clpi_list_each (clpi_checked, it, lists[i], link)
-      if (it->is_svm && (uintptr_t)pointer - (uintptr_t)it->mem.handle < it->mem.bytes)
-        found = it;
-  pthread_mutex_unlock(&lock);
+  if (pointer && !found) {
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; !found && i < sizeof(lists) / sizeof(*lists); i++)
+      clpi_list_each (clpi_checked, it, lists[i], link)
+        if (it->is_svm && (uintptr_t)pointer - (uintptr_t)it->mem.handle < it->mem.bytes)
+          found = it;
+    pthread_mutex_unlock(&lock);
+  }
   if (found && bytes > found->mem.bytes - ((uintptr_t)pointer - (uintptr_t)found->mem.handle))
     clpi_mem_see_beyond(&found->mem);
   return found;

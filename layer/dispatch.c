@@ -52,10 +52,11 @@ cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t room, void *to, siz
 {
   static const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
   const char *name = clpi_this_layer.name;
-  return what == CL_LAYER_API_VERSION
-             ? clpi_layer_answer(&version, sizeof(version), room, to, size_ret)
-         : what == CL_LAYER_NAME ? clpi_layer_answer(name, strlen(name) + 1, room, to, size_ret)
-                                 : CL_INVALID_VALUE;
+  if (what == CL_LAYER_API_VERSION)
+    return clpi_layer_answer(&version, sizeof(version), room, to, size_ret);
+  if (what == CL_LAYER_NAME)
+    return clpi_layer_answer(name, strlen(name) + 1, room, to, size_ret);
+  return CL_INVALID_VALUE;
 }
 
 static _Atomic(char *) unused; /* clpi_layer_is_used removes it; NULL: there is none */

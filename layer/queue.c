@@ -76,9 +76,7 @@ bool clpi_queue_add(clpi_context *context, cl_command_queue handle)
     free(queue);
     return false;
   }
-  queue->handle = handle;
-  queue->context = context;
-  queue->references = 1;
+  *queue = (clpi_queue){.handle = handle, .context = context, .references = 1};
   queue->in_order = !clpi_cl_queue_is_out_of_order(handle, &out_of_order) && !out_of_order;
   context->references++;
   pthread_mutex_lock(&context->lock);
